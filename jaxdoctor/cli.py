@@ -1,0 +1,75 @@
+"""The command line: commands, what becomes of an error, exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from jaxdoctor import __version__
+from jaxdoctor.command import COMMANDS
+from jaxdoctor.errors import BUG, INTERRUPTED, JaxdoctorError
+
+ISSUES = "https://github.com/jaxdoctor/jaxdoctor/issues"
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"jaxdoctor {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Tell before the GPU hours are spent whether a JAX run will break on a given card, and why."""
+
+
+def build() -> typer.Typer:
+    """The application: one subcommand for each module of `commands/`."""
+    # Drawing help with Rich takes as long as everything else that `--help` does.
+    app = typer.Typer(
+        name="jaxdoctor", rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
+    )
+    app.callback()(_root)
+    for name in COMMANDS.names():
+        app.command(name=name)(COMMANDS.load(name).run)
+    return app
+
+
+def main() -> NoReturn:
+    """The console script."""
+    try:
+        build()(standalone_mode=True)
+    except JaxdoctorError as error:
+        fail(error)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our report, `head` perhaps, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception:  # noqa: BLE001 (the last line of defence; it says that it is one)
+        import traceback  # noqa: PLC0415 (only for a bug)
+
+        traceback.print_exc()
+        typer.echo(f"error: this is a bug of jaxdoctor {__version__}", err=True)
+        typer.echo(f" help: report the lines above at {ISSUES}", err=True)
+        sys.exit(BUG)
+    sys.exit(0)
+
+
+def fail(error: JaxdoctorError) -> NoReturn:
+    """Two lines on stderr: what is wrong, and what to do."""
+    typer.echo(f"error: {error}\n help: {error.hint}", err=True)
+    sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One file a subcommand: options in, one call, one report out."""

@@ -1,0 +1,66 @@
+"""The machine, its software and the settings that change numerics, as the rules see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accelerator:
+    """What multiplies."""
+
+    name: str
+    """JAX's `device_kind`, such as "NVIDIA H200", or "cpu"."""
+
+    platform: str
+    """"cpu", "gpu" or "tpu"."""
+
+    card: str | None = None
+    """The name in `cards/`, when it is known there."""
+
+    compute_capability: str | None = None
+    """NVIDIA's, such as "8.9"."""
+
+    market: str | None = None
+    """A label only: GeForce, workstation, datacenter, embedded, TPU or CPU. It decides nothing."""
+
+    memory_bytes: int | None = None
+    fp64_ratio: float | None = None
+    """The rate of float64 as a share of that of float32: 1/64 on most RTX cards."""
+
+    tf32: bool | None = None
+    """Whether its matrix units have TF32 (NVIDIA from compute capability 8.0 on)."""
+
+    ecc: bool | None = None
+    driver: str | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """One machine with one JAX as configured for one process."""
+
+    accelerator: Accelerator
+    cpu_cores: int
+    platform: str
+    """The operating system and architecture: "Linux-x86_64"."""
+
+    versions: Mapping[str, str | None]
+    """By distribution name (python, jax, jaxlib, mujoco, mujoco-mjx, brax, ...); None: not installed."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Every JAX_* variable or changed JAX option, NVIDIA_TF32_OVERRIDE, as set."""
+
+    refused_settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings that this JAX raises on, with what it says."""
+
+    xla_flags: Mapping[str, str] = field(default_factory=dict)
+    """XLA_FLAGS, parsed: name without dashes to value ("true" when none is written)."""
+
+    unknown_xla_flags: tuple[str, ...] = ()
+    """Flags that end the process when JAX starts; found in a child process."""
+
+    x64: bool = False
+    assumed: str | None = None
+    """Why another machine than this one is judged: "no accelerator here; judged as any card with TF32"."""

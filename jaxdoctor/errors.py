@@ -1,0 +1,98 @@
+"""What a user can cause. Each error carries a way out.
+
+JaxdoctorError                    exit code
+├── UsageError                    2   the call is wrong
+│   └── UnknownNameError          2   nothing is called so; names the nearest
+├── NothingExaminedError          3   the call is right and there was nothing to judge
+│   ├── UnreadableError           3   a file cannot be read as what it should be
+│   └── UnsupportedModelError     3   MuJoCo or MJX refuses the model
+├── MissingExtraError             2   an optional package is not installed
+└── WorkerError                   3   a worker process died, hung or ran out of memory
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+FINDINGS = 1
+"""The exit code when something at or above `--fail-on` was found."""
+
+MISUSE = 2
+NOTHING_EXAMINED = 3
+
+BUG = 70
+"""The exit code of a mistake of our own (EX_SOFTWARE of sysexits.h), apart from 1, which means findings."""
+
+LISTABLE = 40
+"""More names than this do not help whoever mistyped one."""
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the number of SIGINT, as shells do."""
+
+
+class JaxdoctorError(Exception):
+    """Something that the user can mend."""
+
+    exit_code = NOTHING_EXAMINED
+
+    def __init__(self, message: str, *, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles without calling `__init__`, whose parameters differ from class to class."""
+        return _restore, (type(self), self.args, self.hint)
+
+
+def _restore(kind: type[JaxdoctorError], arguments: tuple[Any, ...], hint: str) -> JaxdoctorError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.hint = hint
+    return error
+
+
+class UsageError(JaxdoctorError):
+    """The command was called in a way that cannot be meant."""
+
+    exit_code = MISUSE
+
+
+class UnknownNameError(UsageError):
+    """Nothing is called so. The hint names what is nearest."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name.lower(), names, n=1)
+        listed = f"known are {', '.join(names)}" if len(names) <= LISTABLE else f"{len(names)} are known"
+        super().__init__(
+            f"there is no {kind} named {name!r}",
+            hint=f"did you mean {near[0]!r}? {listed}" if near else listed,
+        )
+
+
+class MissingExtraError(UsageError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, what: str, *, extra: str) -> None:
+        super().__init__(
+            f"{what} needs a package that is not installed",
+            hint=f"pip install 'jaxdoctor[{extra}]'",
+        )
+
+
+class NothingExaminedError(JaxdoctorError):
+    """There was nothing to judge."""
+
+
+class UnreadableError(NothingExaminedError):
+    """A file is not what it should be."""
+
+
+class UnsupportedModelError(NothingExaminedError):
+    """MuJoCo refuses the model, or MJX does not support what it contains."""
+
+
+class WorkerError(NothingExaminedError):
+    """A worker process gave no result."""

@@ -1,0 +1,75 @@
+"""What a rule says about a fact."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Severity(enum.IntEnum):
+    """How much harm is done, least first. Whether to fail on it is the caller's choice."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    @property
+    def word(self) -> str:
+        """The word a user reads and writes: "warning"."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Location:
+    """Where a finding points. Whatever is unknown or does not apply is None."""
+
+    path: str | None = None
+    """A file, a folder, or the name of a scenario, target or machine."""
+
+    leaf: str | None = None
+    """The path of a leaf inside a pytree or a checkpoint: "opt_state/0/nu/w"."""
+
+    step: int | None = None
+    """A step of a rollout or of a training run."""
+
+    line: int | None = None
+    """A line of `path`, counted from 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """What a rule yields: one place where its illness shows."""
+
+    location: Location
+    message: str
+    """The number, the place and the comparison: "2 of 3 values are not finite"."""
+
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    """JSON-ready values that the message was made from."""
+
+    fix: str | None = None
+    """What to do, in one line. The rule's page says more."""
+
+    severity: Severity | None = None
+    """Only where this hit does less or more harm than the rule's own severity says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A hit together with the rule that made it."""
+
+    code: str
+    name: str
+    severity: Severity
+    location: Location
+    message: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    fix: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skipped:
+    """Something that was not examined. It is never counted as healthy."""
+
+    subject: str
+    reason: str

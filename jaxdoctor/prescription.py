@@ -1,0 +1,47 @@
+"""What to set, why, and at what price: the union of what the findings ask for."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Means(enum.StrEnum):
+    """How a setting reaches JAX."""
+
+    JAX = "jax"
+    """`jax.config.update(key, value)`, or the variable of that name in capitals."""
+
+    XLA = "xla"
+    """A flag in XLA_FLAGS."""
+
+    ENVIRONMENT = "environment"
+    """Any other environment variable."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One thing to set."""
+
+    means: Means
+    key: str
+    """"jax_default_matmul_precision", "xla_gpu_enable_fast_min_max", "NVIDIA_TF32_OVERRIDE"."""
+
+    value: str | bool
+    because: tuple[str, ...]
+    """Codes of the findings that ask for it."""
+
+    reason: str
+    """In one sentence."""
+
+    price: str | None = None
+    """As measured, with where: "2.1 x the time per step, on this machine"; None: not measured."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prescription:
+    """Everything to set, and what it does not reach."""
+
+    settings: tuple[Setting, ...] = ()
+    reach: tuple[str, ...] = ()
+    """What the settings leave as it is, one sentence each."""

@@ -1,0 +1,51 @@
+"""Folders of plugs: one module a plug, listed without importing any."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from jaxdoctor.errors import UnknownNameError
+
+T = TypeVar("T")
+
+
+class Folder(Generic[T]):
+    """A package in which every module defines exactly one value of one type.
+
+    A module's name with dashes is the plug's name. Adding a plug is adding a file.
+    """
+
+    def __init__(self, package: str, kind: type[T], *, noun: str) -> None:
+        self.package = package
+        self.kind = kind
+        self.noun = noun
+        """What an error message calls a plug of this folder: "format"."""
+
+    def names(self) -> list[str]:
+        """Every plug's name, sorted, without importing one."""
+        spec = importlib.util.find_spec(self.package)
+        assert spec is not None
+        found = pkgutil.iter_modules(spec.submodule_search_locations)
+        return sorted(module.name.replace("_", "-") for module in found)
+
+    def load(self, name: str) -> T:
+        """The plug of that name.
+
+        Raises:
+            UnknownNameError: the folder has no such module.
+        """
+        if name not in self.names():
+            raise UnknownNameError(self.noun, name, self.names())
+        module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+        plugs = [value for value in vars(module).values() if isinstance(value, self.kind)]
+        assert len(plugs) == 1, f"{module.__name__} must define exactly one {self.kind.__name__}"
+        return plugs[0]
+
+    def load_all(self) -> Iterator[T]:
+        """Every plug, in the order of their names."""
+        for name in self.names():
+            yield self.load(name)

@@ -1,0 +1,1 @@
+"""The only place, with sources/ and remedies/, that touches jax and mujoco."""

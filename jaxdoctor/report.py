@@ -1,0 +1,42 @@
+"""What a command found, in one value. Formats see nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxdoctor.checkpoint import Checkpoint, Series
+from jaxdoctor.delivery import Delivery
+from jaxdoctor.environment import Environment
+from jaxdoctor.errors import FINDINGS, NOTHING_EXAMINED
+from jaxdoctor.finding import Finding, Severity, Skipped
+from jaxdoctor.outcome import Outcome
+from jaxdoctor.prescription import Prescription
+from jaxdoctor.signature import Signature
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The result of one command."""
+
+    command: str
+    subject: str
+    examined: int
+    """How many subjects were really judged. 0: the exit code says so."""
+
+    environment: Environment | None = None
+    findings: tuple[Finding, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    series: tuple[Series, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    prescription: Prescription | None = None
+    skipped: tuple[Skipped, ...] = ()
+    partial: bool = False
+    """Interrupted: what was found so far."""
+
+    def exit_code(self, fail_on: Severity | None) -> int:
+        """0, 1 or 3; None for `fail_on` means never to fail on findings."""
+        if fail_on is not None and any(finding.severity >= fail_on for finding in self.findings):
+            return FINDINGS
+        return 0 if self.examined else NOTHING_EXAMINED

@@ -1,0 +1,1 @@
+"""Packaged models that need no download, each with the reason it is there."""

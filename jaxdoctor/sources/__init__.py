@@ -1,0 +1,1 @@
+"""One file a place a rollout comes from."""
