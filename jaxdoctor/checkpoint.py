@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,20 @@ class Statistics:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Values:
+    """How to read a leaf's elements in bounded memory. Arrays are NumPy's, flat, in the leaf's own dtype."""
+
+    stream: Callable[[], Iterator[Any]]
+    """All elements in the order of the file, in pieces of a few MiB. May be left early."""
+
+    sample: Callable[[int], Any]
+    """At most that many bytes of elements, from as many places as the format lets one reach cheaply.
+
+    A whole array compressed as one frame is sampled by its beginning.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Leaf:
     """One array, or one scalar, of a checkpoint."""
 
@@ -81,8 +95,8 @@ class Leaf:
     declared_dtype: str | None = None
     """What a config or an index beside it says about the dtype, when that is about this leaf."""
 
-    load: Callable[[slice | None], Any] | None = field(default=None, compare=False, repr=False)
-    """Flat elements of the leaf as a NumPy array; None stands for all. Lazy: nothing is read before."""
+    values: Values | None = field(default=None, compare=False, repr=False)
+    """How to read the elements. Lazy: nothing is read before one of its functions is called."""
 
     unsupported: str | None = None
     """Why its values cannot be read."""

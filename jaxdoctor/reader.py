@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from jaxdoctor.budget import Budget
 from jaxdoctor.checkpoint import Checkpoint
 from jaxdoctor.registry import Folder
 
@@ -17,8 +18,8 @@ class Reader:
     recognizes: Callable[[Path], bool]
     """Whether this path is one checkpoint of the format, told by its first bytes or its members' names."""
 
-    read: Callable[[Path], Checkpoint]
-    """Its leaves, lazily: no large array is read before `Leaf.load` is called.
+    read: Callable[[Path, Budget], Checkpoint]
+    """Its leaves, lazily: no large array is read before one of `Leaf.values` is called.
 
     Raises:
         UnreadableError: nothing at all can be said about the file. What can still be said of a damaged

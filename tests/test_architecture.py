@@ -12,10 +12,10 @@ ROOT = Path(jaxdoctor.__file__).parent
 LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
     ("errors", "precision", "finding", "progress", "streams"),
-    ("registry", "environment", "delivery", "trial", "checkpoint", "signature"),
+    ("budget", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
     ("outcome", "prescription", "worker"),
     ("rule", "reader", "card", "source", "command", "report"),
-    ("format",),
+    ("format", "reading"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),
     ("diagnose", "replay"),
     ("probe",),
