@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from jaxdoctor.errors import UsageError
 from jaxdoctor.registry import Folder
 
 
@@ -16,8 +17,15 @@ class Source:
     accepts: Callable[[str], bool]
     """Whether this argument of `probe` is meant for it, told without opening large files."""
 
+    check: Callable[[str], None]
+    """Raises what is already wrong with the argument itself, before a worker is started.
+
+    Raises:
+        UsageError: there is no such file or name.
+    """
+
     load: Callable[[str], Any]
-    """The compiled `mujoco.MjModel`.
+    """The compiled `mujoco.MjModel`. Imports mujoco, so it is called in a worker.
 
     Raises:
         UnreadableError, UnsupportedModelError: with the line that is at fault.
@@ -25,3 +33,28 @@ class Source:
 
 
 SOURCES = Folder("jaxdoctor.sources", Source, noun="source of rollouts")
+
+
+def find_source(argument: str) -> Source:
+    """The source that an argument of `probe` is meant for, after its own check.
+
+    Raises:
+        UsageError: none takes it, or there is no such file or name.
+    """
+    for source in SOURCES.load_all():
+        if source.accepts(argument):
+            source.check(argument)
+            return source
+    raise UsageError(
+        f"{argument} is no model file",
+        hint="give an MJCF file (.xml), a compiled model (.mjb), or --scenario with a packaged model's name",
+    )
+
+
+def load_model(argument: str) -> Any:
+    """The compiled `mujoco.MjModel` that an argument of `probe` names. Imports mujoco.
+
+    Raises:
+        UsageError, UnreadableError, UnsupportedModelError: see `Source`.
+    """
+    return find_source(argument).load(argument)

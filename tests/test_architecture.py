@@ -12,9 +12,9 @@ ROOT = Path(jaxdoctor.__file__).parent
 LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
     ("errors", "precision", "finding", "progress", "streams"),
-    ("budget", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
+    ("budget", "mjcf", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
     ("outcome", "prescription", "worker"),
-    ("rule", "reader", "card", "source", "command", "report"),
+    ("rule", "reader", "card", "source", "scenario", "command", "report"),
     ("format", "reading"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),
     ("diagnose", "replay"),
@@ -25,7 +25,7 @@ LAYERS = (
     ("__main__",),
 )
 
-PLUGS = {"rules", "readers", "formats", "cards", "sources", "commands"}
+PLUGS = {"rules", "readers", "formats", "cards", "sources", "scenarios", "commands"}
 """Folders whose modules never import one another."""
 
 HEAVY = {"jax", "jaxlib", "mujoco", "optax", "brax", "flax", "orbax", "torch"}
