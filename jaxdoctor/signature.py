@@ -1,8 +1,88 @@
-"""The dtypes and weak types that go into an update function and come out of it."""
+"""The dtypes, weak types and counters that go into an update function and come out of it."""
 
 from __future__ import annotations
 
+import enum
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+LARGE_STATE_BYTES = 256 * 2**20
+"""A state that is held twice is worth a word from this size on."""
+
+
+class Change(enum.StrEnum):
+    """What one call does to a leaf, in the word that a table prints."""
+
+    APPEARS = "appears"
+    VANISHES = "vanishes"
+    RESHAPES = "changes shape"
+    WIDENS = "widens"
+    NARROWS = "narrows"
+    CONVERTS = "changes dtype"
+    WEAKENS = "becomes weak"
+    HARDENS = "stops being weak"
+
+
+DTYPE_CHANGES = (Change.WIDENS, Change.NARROWS, Change.CONVERTS)
+WEAK_CHANGES = (Change.WEAKENS, Change.HARDENS)
+TREE_CHANGES = (Change.APPEARS, Change.VANISHES, Change.RESHAPES)
+
+
+def bits(dtype: str) -> int:
+    """The bits of one element, from NumPy's or ml_dtypes' name; 0 where the name does not say."""
+    found = re.search(r"\d+", dtype)
+    return int(found.group()) if found else 0
+
+
+def kind(dtype: str) -> str:
+    """Of what kind: "float", "int", "uint", "complex", "bool" or, for a key, "key"."""
+    word = re.match(r"[a-z]+", dtype)
+    return (word.group() if word else dtype).replace("bfloat", "float")
+
+
+def is_wider(dtype: str, than: str) -> bool:
+    """Whether both are of one kind and the first has more bits."""
+    return kind(dtype) == kind(than) and bits(dtype) > bits(than)
+
+
+def abstract_type(dtype: str, shape: tuple[int, ...], *, weak: bool) -> str:
+    """As JAX writes it: "float32[128,64]", a weak one with "~" before it."""
+    return f"{'~' * weak}{dtype}[{','.join(str(size) for size in shape)}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A place in somebody's source where a dtype changes."""
+
+    file: str | None
+    """None: no source line is known."""
+
+    line: int | None = None
+    function: str | None = None
+    source: str | None = None
+    """The text of the line."""
+
+    primitive: str | None = None
+    """The primitive of the program: "convert_element_type", "mul"."""
+
+    dtype_from: str
+    dtype_to: str
+    """Each with "~" before it where it is weak."""
+
+    implicit: bool = False
+    """JAX inserted the conversion, since two operands differed; nobody wrote it."""
+
+    partner: str | None = None
+    """The operand that forced an implicit conversion: "float32[]"."""
+
+    through: tuple[str, ...] = ()
+    """The calls that lead there, outermost first: "train.py:30 in update"."""
+
+    @property
+    def place(self) -> str:
+        """As in "train.py:30", or "a place unknown"."""
+        return f"{self.file}:{self.line}" if self.file else "a place unknown"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +100,198 @@ class LeafSignature:
     shape_out: tuple[int, ...] | None
     weak_in: bool = False
     weak_out: bool = False
+    sites: tuple[Site, ...] = ()
+    """Where the dtype or the weak type changed, the likeliest place first."""
+
+    @property
+    def before(self) -> str:
+        """As in "~int32[]" or, of a new leaf, "absent"."""
+        if self.dtype_in is None or self.shape_in is None:
+            return "absent"
+        return abstract_type(self.dtype_in, self.shape_in, weak=self.weak_in)
+
+    @property
+    def after(self) -> str:
+        """As in "int32[]" or, of a leaf that is gone, "absent"."""
+        if self.dtype_out is None or self.shape_out is None:
+            return "absent"
+        return abstract_type(self.dtype_out, self.shape_out, weak=self.weak_out)
+
+    @property
+    def change(self) -> Change | None:
+        """The gravest thing that happened to it; None: it is as it was."""
+        if self.dtype_in is None or self.dtype_out is None:
+            return Change.APPEARS if self.dtype_in is None else Change.VANISHES
+        if self.shape_in != self.shape_out:
+            return Change.RESHAPES
+        if self.dtype_in != self.dtype_out:
+            if is_wider(self.dtype_out, self.dtype_in):
+                return Change.WIDENS
+            return Change.NARROWS if is_wider(self.dtype_in, self.dtype_out) else Change.CONVERTS
+        if self.weak_in != self.weak_out:
+            return Change.WEAKENS if self.weak_out else Change.HARDENS
+        return None
+
+    @property
+    def dtype_changes(self) -> bool:
+        """Whether a `scan` or a `while_loop` over the update would refuse this leaf's dtype."""
+        return None not in (self.dtype_in, self.dtype_out) and self.dtype_in != self.dtype_out
+
+
+class Fate(enum.StrEnum):
+    """What becomes of a counter that is counted for long enough."""
+
+    WRAPS = "wraps"
+    """Goes to its lowest value, or to 0, without a word."""
+
+    SATURATES = "saturates"
+    """Stays at a limit that the program sets, as optax's `safe_increment` does."""
+
+    STALLS = "stalls"
+    """A floating-point sum that is so large that adding the increment no longer changes it."""
+
+    RESETS = "resets"
+    """Begins anew before any limit, by a remainder or a condition."""
+
+    UNKNOWN = "unknown"
+    """Its increment depends on data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """A leaf of the state that every call adds to."""
+
+    leaf: str
+    dtype: str
+    """"uint32x2" for a pair of words, `hi` and `lo`."""
+
+    fate: Fate
+    increment: float | int | None = None
+    """What one call adds, at most; None: it depends on data."""
+
+    conditional: bool = False
+    """Some calls add less, or nothing."""
+
+    start: float | int | None = None
+    """Its value before the first call; None: not known without running anything."""
+
+    limit: int | None = None
+    """The largest value it can hold, or at which it stands still."""
+
+    calls: int | None = None
+    """Calls until it is at its limit, the increment added by each; the earliest, if `conditional`."""
+
+    inexact_after: int | None = None
+    """Of a floating-point count: calls until sums are rounded."""
+
+    site: Site | None = None
+    """Where it is added to."""
+
+    def seconds(self, calls_per_second: float | None) -> float | None:
+        """Seconds until its limit at that rate."""
+        if self.calls is None or not calls_per_second:
+            return None
+        return self.calls / calls_per_second
 
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """An update function as abstract tracing sees it."""
+    """An update function as abstract tracing sees it: nothing was computed, compiled or stored."""
 
     target: str
+    """"train.py:make", or a transform's name in a sweep: "optax.adam"."""
+
     leaves: tuple[LeafSignature, ...]
+    """The state, before and after the first call."""
+
     rounds: int | None
-    """Calls until the state's dtypes, shapes and weak types no longer change; None: they never settle."""
+    """Calls until the state's dtypes, shapes and weak types no longer change; None: they never settle.
+
+    0: stable from the start. Each round is one more trace and compile of the jitted update.
+    """
+
+    results: tuple[LeafSignature, ...] = ()
+    """Of a gradient transformation: each parameter, and the update that is returned for it."""
+
+    inputs: tuple[str, ...] = ()
+    """The abstract types of the arguments beside the state."""
+
+    x64: bool = False
+    """Whether `jax_enable_x64` was on."""
+
+    params_dtype: str | None = None
+    """The dtype that a sweep gave to the parameters."""
+
+    loop_error: str | None = None
+    """What `jax.lax.scan` over the update says; None: it accepts it."""
+
+    promotions: tuple[Site, ...] = ()
+    """Implicit promotions of a half-precision value by a wider scalar."""
+
+    wide_sites: tuple[Site, ...] = ()
+    """Under x64: where a 64-bit float appears though none went in."""
+
+    counters: tuple[Counter, ...] = ()
+    callbacks: tuple[Site, ...] = ()
+    """Calls back to the host, such as `jax.debug.print`; `primitive` tells which."""
+
+    donated: bool | None = None
+    """Whether a jitted update gives its whole state's buffers back; None: it is not jitted."""
+
+    state_bytes: int = 0
+    compilations: int = 0
+    """XLA compiles that the target itself caused while it was being built. Judging needs none."""
+
+    seconds: float = 0.0
+    """Wall time of building and tracing, imports left out."""
+
+    calls_per_second: float | None = None
+    """What the user expects, for the time until a counter's limit."""
+
+    refused: str | None = None
+    """Why it could not be traced; then there are no leaves and nothing is known."""
+
+    @property
+    def drifting(self) -> tuple[LeafSignature, ...]:
+        """The leaves that a call changes."""
+        return tuple(leaf for leaf in self.leaves if leaf.change is not None)
+
+    @property
+    def setting(self) -> str:
+        """As in "x64, params bfloat16": how this one differs from its neighbours in a sweep."""
+        words = ["x64" if self.x64 else "x32"]
+        return ", ".join([*words, f"params {self.params_dtype}"] if self.params_dtype else words)
+
+    @property
+    def verdict(self) -> str:
+        """One phrase for a cell of a table; "stable" is the only healthy one."""
+        return next(self._ills(), "stable")
+
+    def _ills(self) -> Iterator[str]:
+        changes = [leaf.change for leaf in self.leaves]
+        if self.refused is not None:
+            yield "refuses"
+        if any(change in TREE_CHANGES for change in changes):
+            yield "tree changes"
+        if any(leaf.dtype_changes for leaf in self.leaves):
+            yield "dtype drifts" if self.rounds is not None else "never settles"
+        if self.rounds is None and self.refused is None:
+            yield "never settles"
+        if any(change in WEAK_CHANGES for change in changes):
+            yield "weak type drifts"
+        if any(result.change is Change.WIDENS for result in self.results):
+            yield "updates widen"
+        if self.has_unexpected_x64:
+            yield "64 bit appears"
+
+    @property
+    def has_unexpected_x64(self) -> bool:
+        """Whether the state or the program holds 64-bit floats though no argument does."""
+        return self.x64 and bool(self.wide_leaves or self.wide_sites)
+
+    @property
+    def wide_leaves(self) -> tuple[LeafSignature, ...]:
+        """The leaves of the state that are 64-bit floats though no argument is."""
+        if any("float64" in text for text in self.inputs) or not self.inputs:
+            return ()
+        return tuple(leaf for leaf in self.leaves if "float64" in (leaf.dtype_in, leaf.dtype_out))
