@@ -1,0 +1,1 @@
+"""What every checkpoint reader needs: paths that stay inside, bounded reads, shapes checked first."""

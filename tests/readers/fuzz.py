@@ -1,0 +1,121 @@
+"""Damages checkpoints in every way a disk, a copy or an enemy does, and insists that readers stay calm.
+
+A reader's test says `@given(damage())`, copies a real checkpoint with `damaged`, and calls `insist_calm`.
+"""
+
+import contextlib
+import resource
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from jaxdoctor.budget import Budget
+from jaxdoctor.checkpoint import Checkpoint
+from jaxdoctor.errors import UnreadableError
+from jaxdoctor.reader import Reader
+
+PIECES = 64
+"""Pieces of a leaf that are streamed at most: real test files are smaller, only a bomb has more."""
+
+CALM = settings(
+    max_examples=100,
+    deadline=5000,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    print_blob=True,
+)
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One thing that happens to one file of a checkpoint. Places are fractions, so that they fit any file."""
+
+    kind: str
+    member: float
+    place: float
+    payload: bytes
+
+
+def damage() -> st.SearchStrategy[list[Damage]]:
+    """Between one and three things that happen."""
+    one = st.builds(
+        Damage,
+        kind=st.sampled_from(["truncate", "flip", "flip", "flip", "overwrite", "delete", "rename", "append"]),
+        member=st.floats(0, 1, exclude_max=True),
+        place=st.floats(0, 1, exclude_max=True),
+        payload=st.binary(min_size=1, max_size=64),
+    )
+    return st.lists(one, min_size=1, max_size=3)
+
+
+@contextlib.contextmanager
+def damaged(original: Path, happened: list[Damage]) -> Iterator[Path]:
+    """A copy of a file or a folder to which all that has happened."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / original.name
+        if original.is_dir():
+            shutil.copytree(original, copy, symlinks=True)
+        else:
+            shutil.copyfile(original, copy)
+        for one in happened:
+            _befall(copy, one)
+        yield copy
+
+
+def _befall(copy: Path, one: Damage) -> None:
+    files = sorted(path for path in copy.rglob("*") if path.is_file()) if copy.is_dir() else [copy]
+    if not files:
+        return
+    path = files[int(one.member * len(files))]
+    if one.kind == "delete":
+        if path != copy:
+            path.unlink()
+    elif one.kind == "rename":
+        if path != copy:
+            path.rename(path.with_name(f"{path.name}.{one.payload[:4].hex()}"))
+    elif path.exists():
+        path.write_bytes(_changed(path.read_bytes(), one))
+
+
+def _changed(content: bytes, one: Damage) -> bytes:
+    place = int(one.place * len(content))
+    if one.kind == "truncate":
+        return content[:place]
+    if one.kind == "append":
+        return content + one.payload
+    if one.kind == "overwrite":
+        return content[:place] + one.payload + content[place + len(one.payload) :]
+    if not content:
+        return one.payload
+    return content[:place] + bytes([content[place] ^ (1 << one.payload[0] % 8)]) + content[place + 1 :]
+
+
+def insist_calm(reader: Reader, path: Path, *, memory: int = 64 << 20) -> Checkpoint | None:
+    """Recognizes, reads, samples and streams. Whatever the file holds, only our own error may come out.
+
+    `memory` is the scan's allowance; the whole process may not grow by more than that and what the first
+    import of a library takes.
+    """
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reader.recognizes(path)
+    try:
+        checkpoint = reader.read(path, Budget(memory=memory))
+    except UnreadableError:
+        checkpoint = None
+    for leaf in checkpoint.leaves if checkpoint else ():
+        if leaf.values is None:
+            continue
+        with contextlib.suppress(UnreadableError):
+            assert leaf.values.sample(4096).nbytes <= 4096
+        with contextlib.suppress(UnreadableError):
+            for piece in islice(leaf.values.stream(), PIECES):
+                assert piece.nbytes <= 16 << 20
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+
+    assert grown < memory + (128 << 20)
+    return checkpoint
