@@ -25,12 +25,16 @@ class Folder(Generic[T]):
         self.noun = noun
         """What an error message calls a plug of this folder: "format"."""
 
+        self._names: list[str] | None = None
+
     def names(self) -> list[str]:
         """Every plug's name, sorted, without importing one."""
-        spec = importlib.util.find_spec(self.package)
-        assert spec is not None
-        found = pkgutil.iter_modules(spec.submodule_search_locations)
-        return sorted(module.name.replace("_", "-") for module in found)
+        if self._names is None:
+            spec = importlib.util.find_spec(self.package)
+            assert spec is not None
+            found = pkgutil.iter_modules(spec.submodule_search_locations)
+            self._names = sorted(module.name.replace("_", "-") for module in found)
+        return self._names
 
     def load(self, name: str) -> T:
         """The plug of that name.

@@ -11,14 +11,15 @@ ROOT = Path(jaxdoctor.__file__).parent
 
 LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
-    ("errors", "precision", "finding", "progress", "streams"),
+    ("errors", "precision", "finding", "progress", "streams", "dtypes"),
     ("budget", "mjcf", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
     ("outcome", "prescription", "worker"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),
     ("format", "reading"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),
-    ("diagnose", "replay"),
-    ("probe",),
+    ("diagnose", "replay", "census", "roles", "discover"),
+    ("probe", "scan"),
+    ("watch",),
     ("publish", "options"),
     ("commands",),
     ("cli",),
