@@ -11,13 +11,14 @@ ROOT = Path(jaxdoctor.__file__).parent
 
 LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
-    ("errors", "precision", "finding", "progress", "streams", "dtypes"),
+    ("errors", "precision", "finding", "progress", "streams", "dtypes", "release", "product", "host"),
     ("budget", "mjcf", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
     ("outcome", "prescription", "worker"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),
-    ("format", "reading"),
+    ("format", "reading", "expectation"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),
     ("diagnose", "replay", "census", "roles", "discover"),
+    ("machine",),
     ("probe", "scan"),
     ("watch",),
     ("publish", "options"),

@@ -1,0 +1,1 @@
+"""What the operating system tells about this machine, without jax."""

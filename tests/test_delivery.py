@@ -1,0 +1,52 @@
+"""Deliveries: the worst product counts."""
+
+from jaxdoctor.delivery import Arithmetic, Deliveries, Delivery
+from jaxdoctor.precision import TF32_TRUNCATED
+
+
+def delivery(arithmetic, bits, *, setting="default", shape="64x64 @ 64x64"):
+    return Delivery(
+        setting=setting,
+        op="dot, 64 square",
+        shape=shape,
+        batched=False,
+        side="left",
+        arithmetic=arithmetic,
+        mantissa_bits=bits,
+        max_relative_error=0.0,
+    )
+
+
+def test_the_worst_product_speaks_for_a_setting_and_truncation_is_worse_than_rounding():
+    found = Deliveries(
+        machine="a card",
+        products=(
+            delivery(Arithmetic.F32, 23),
+            delivery(Arithmetic.TF32_ROUNDED, 10),
+            delivery(Arithmetic.TF32_TRUNCATED, 10),
+        ),
+    )
+
+    assert found.precision("default") == TF32_TRUNCATED
+    assert found.bits("default") == 10
+    assert found.bits("x64") is None
+    assert found.in_one_line is None
+
+
+def test_a_split_scheme_is_a_precision_of_its_bits():
+    (product,) = Deliveries(machine="a card", products=(delivery(Arithmetic.SPLIT, 16),)).products
+
+    assert (product.precision.name, product.precision.mantissa_bits) == ("split-16", 16)
+
+
+def test_float32_everywhere_is_one_line():
+    found = Deliveries(
+        machine="cpu",
+        products=(
+            delivery(Arithmetic.F32, 23),
+            delivery(Arithmetic.F32, 23, setting="high", shape="8x8 @ 8x8"),
+            delivery(Arithmetic.F64, 52, setting="x64"),
+        ),
+    )
+
+    assert found.in_one_line == "float32 in all 2 products at default, high"
