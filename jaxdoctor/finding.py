@@ -73,3 +73,11 @@ class Skipped:
 
     subject: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A finding that somebody decided to live with, and why."""
+
+    finding: Finding
+    reason: str

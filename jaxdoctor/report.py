@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from jaxdoctor.checkpoint import Checkpoint, Series
 from jaxdoctor.delivery import Delivery
 from jaxdoctor.environment import Environment
-from jaxdoctor.errors import FINDINGS, NOTHING_EXAMINED
-from jaxdoctor.finding import Finding, Severity, Skipped
+from jaxdoctor.errors import FINDINGS, INTERRUPTED, NOTHING_EXAMINED
+from jaxdoctor.finding import Finding, Ignored, Severity, Skipped
 from jaxdoctor.outcome import Outcome
 from jaxdoctor.prescription import Prescription
 from jaxdoctor.signature import Signature
@@ -32,11 +32,19 @@ class Report:
     signatures: tuple[Signature, ...] = ()
     prescription: Prescription | None = None
     skipped: tuple[Skipped, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+    """What the configuration or a baseline sets aside: shown, and never failed on."""
+
     partial: bool = False
     """Interrupted: what was found so far."""
 
+    fail_on: Severity | None = Severity.ERROR
+    """What `--fail-on` said, so that a format can tell the exit code; None: never."""
+
     def exit_code(self, fail_on: Severity | None) -> int:
-        """0, 1 or 3; None for `fail_on` means never to fail on findings."""
+        """0, 1, 3 or, for a partial report, 130; None for `fail_on` means never to fail on findings."""
+        if self.partial:
+            return INTERRUPTED
         if fail_on is not None and any(finding.severity >= fail_on for finding in self.findings):
             return FINDINGS
         return 0 if self.examined else NOTHING_EXAMINED

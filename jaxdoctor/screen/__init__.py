@@ -1,0 +1,1 @@
+"""What a terminal shows of a report, one file a section, drawn with Rich."""

@@ -1,0 +1,59 @@
+"""What an update function does to the dtypes of its state."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from jaxdoctor.report import Report
+from jaxdoctor.screen.lines import labelled, say, table
+from jaxdoctor.signature import LeafSignature, Signature
+from jaxdoctor.wording import DASH, counted, shortened
+
+MOST_LEAVES = 40
+
+
+def draw(report: Report, console: Console) -> None:
+    """Each update function with the leaves that it changes."""
+    for signature in report.signatures:
+        console.print()
+        _signature(signature, console)
+
+
+def _signature(signature: Signature, console: Console) -> None:
+    changed = [leaf for leaf in signature.leaves if _changes(leaf)]
+    same = len(signature.leaves) - len(changed)
+    say(console, (signature.target, "bold"))
+    labelled(console, "settles", settles(signature))
+    labelled(console, "unchanged", f"{same} of {counted(len(signature.leaves), 'leaf', 'leaves')}")
+    if changed:
+        rows = [_row(leaf, console.width // 2) for leaf in changed[:MOST_LEAVES]]
+        table(console, ("leaf", "in", "out"), rows)
+    if len(changed) > MOST_LEAVES:
+        say(console, (f"{len(changed) - MOST_LEAVES} more leaves stand in --format json", "dim"))
+
+
+def settles(signature: Signature) -> str:
+    """After how many calls the state stays as it is."""
+    if signature.rounds is None:
+        return "never: each call gives a state of another type, and jit compiles again"
+    if signature.rounds == 0:
+        return "at once: the state comes out as it went in"
+    return f"after {counted(signature.rounds, 'call')}, each of which jit compiles again"
+
+
+def _changes(leaf: LeafSignature) -> bool:
+    before = (leaf.dtype_in, leaf.shape_in, leaf.weak_in)
+    return before != (leaf.dtype_out, leaf.shape_out, leaf.weak_out)
+
+
+def _row(leaf: LeafSignature, width: int) -> tuple[str, str, str]:
+    before = side(leaf.dtype_in, leaf.shape_in, weak=leaf.weak_in)
+    return shortened(leaf.path, width), before, side(leaf.dtype_out, leaf.shape_out, weak=leaf.weak_out)
+
+
+def side(dtype: str | None, shape: tuple[int, ...] | None, *, weak: bool) -> str:
+    """One side of a leaf: "float32[3,4] weak"; a dash when it is not there."""
+    if dtype is None:
+        return DASH
+    extent = "" if shape is None else f"[{','.join(map(str, shape))}]"
+    return f"{dtype}{extent}{' weak' if weak else ''}"
