@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jaxdoctor.checkpoint import Checkpoint, Role, Series
-
-LIMITS: Mapping[str, int] = {
-    "int8": 2**7 - 1,
-    "int16": 2**15 - 1,
-    "int32": 2**31 - 1,
-    "int64": 2**63 - 1,
-    "uint8": 2**8 - 1,
-    "uint16": 2**16 - 1,
-    "uint32": 2**32 - 1,
-    "uint64": 2**64 - 1,
-    # Adding 1 to a float of p significant bits stops working at 2 to the p.
-    "bfloat16": 2**8,
-    "float16": 2**11,
-    "float32": 2**24,
-    "float64": 2**53,
-}
-"""The largest integer; of a float, the number from which on adding 1 changes nothing."""
+from jaxdoctor.checkpoint import Counter, Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +13,11 @@ class History:
 
     leaf: str
     dtype: str
-    limit: int
+    limit: int | None
+    """None: it grows without end."""
+
     values: tuple[int | float | None, ...]
+    """None where a checkpoint does not hold it."""
 
     @property
     def last(self) -> int | float | None:
@@ -41,25 +26,25 @@ class History:
 
     @property
     def share(self) -> float:
-        """How much of the limit is used up, from 0 to 1."""
-        return 0.0 if self.last is None else min(max(self.last / self.limit, 0.0), 1.0)
+        """How much of the limit is used up, from 0 to 1; a count that wrapped has used up all of it."""
+        if self.last is None or not self.limit:
+            return 0.0
+        return 1.0 if self.last < 0 else min(self.last / self.limit, 1.0)
 
 
 def histories(series: Series) -> list[History]:
-    """The history of every counter with a number in it, in the order of the leaves."""
-    columns: dict[tuple[str, str], list[int | float | None]] = {}
+    """The history of every counter, in the order of the leaves."""
+    columns: dict[tuple[str, str], list[Counter | None]] = {}
     for index, checkpoint in enumerate(series.checkpoints):
-        for name, value in _counts(checkpoint).items():
-            columns.setdefault(name, [None] * len(series.checkpoints))[index] = value
+        for counter in checkpoint.counters:
+            empty: list[Counter | None] = [None] * len(series.checkpoints)
+            columns.setdefault((counter.path, counter.dtype), empty)[index] = counter
     return [
-        History(leaf=leaf, dtype=dtype, limit=LIMITS[dtype], values=tuple(values))
-        for (leaf, dtype), values in columns.items()
+        History(
+            leaf=leaf,
+            dtype=dtype,
+            limit=next(counter.limit for counter in column if counter is not None),
+            values=tuple(None if counter is None else counter.value for counter in column),
+        )
+        for (leaf, dtype), column in columns.items()
     ]
-
-
-def _counts(checkpoint: Checkpoint) -> dict[tuple[str, str], int | float]:
-    return {
-        (leaf.path, leaf.dtype): leaf.value
-        for leaf in checkpoint.leaves
-        if leaf.role is Role.COUNTER and leaf.dtype in LIMITS and isinstance(leaf.value, (int, float))
-    }

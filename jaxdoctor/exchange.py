@@ -21,7 +21,7 @@ from jaxdoctor.prescription import Prescription, Setting
 from jaxdoctor.report import Report
 from jaxdoctor.signature import Signature
 from jaxdoctor.trial import Trial
-from jaxdoctor.wording import dtypes_by_role, worst
+from jaxdoctor.wording import worst
 
 SCHEMA = "jaxdoctor.report/1"
 
@@ -197,7 +197,7 @@ def _checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "leaves": len(checkpoint.leaves),
         "bytes_total": checkpoint.bytes_total,
         "bytes_read": checkpoint.bytes_read,
-        "dtypes": dtypes_by_role(checkpoint),
+        "dtypes": checkpoint.dtypes_by_role,
         "finished": checkpoint.finished,
     }
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jaxdoctor.checkpoint import Checkpoint, Role
+from jaxdoctor.checkpoint import Checkpoint
 from jaxdoctor.environment import Environment
 from jaxdoctor.finding import Finding, Location
 from jaxdoctor.outcome import Outcome, Verdict
@@ -245,20 +245,9 @@ def worth_showing(outcome: Outcome) -> list[Trial]:
     ]
 
 
-def dtypes_by_role(checkpoint: Checkpoint) -> dict[str, dict[str, int]]:
-    """How many leaves of each role have each dtype: {"parameter": {"float32": 12}}."""
-    table: dict[str, dict[str, int]] = {}
-    for role in Role:
-        for leaf in checkpoint.leaves:
-            if leaf.role is role:
-                row = table.setdefault(role.value, {})
-                row[leaf.dtype] = row.get(leaf.dtype, 0) + 1
-    return table
-
-
 def dtypes(checkpoint: Checkpoint) -> str:
-    """The same in a line: "parameter float32, counter int32"."""
-    return ", ".join(f"{role} {'+'.join(row)}" for role, row in dtypes_by_role(checkpoint).items())
+    """The dtypes of each role in a line: "parameter float32, counter int32"."""
+    return ", ".join(f"{role} {'+'.join(row)}" for role, row in checkpoint.dtypes_by_role.items())
 
 
 def evidence(values: Mapping[str, Any]) -> str:

@@ -100,7 +100,7 @@ def _counter(history: History, console: Console) -> tuple[str | Text, ...]:
         shortened(history.leaf, max(console.width // 3, 16)),
         history.dtype,
         number(history.last),
-        number(history.limit),
+        "none" if history.limit is None else number(history.limit),
         _rate(history),
         used,
         _spark(history, console),

@@ -10,7 +10,7 @@ from rich.text import Text
 from jaxdoctor.delivery import Delivery
 from jaxdoctor.report import Report
 from jaxdoctor.screen.lines import labelled, table
-from jaxdoctor.wording import counted, machine
+from jaxdoctor.wording import DASH, counted, machine
 
 ORDER = ("default", "high", "highest", "x64")
 LABELS = ("machine", "versions", "settings")
@@ -55,9 +55,14 @@ def _row(products: list[Delivery]) -> tuple[str | Text, ...]:
         ", ".join(kinds),
         str(bits[0]) if len(bits) == 1 else f"{bits[0]}-{bits[-1]}",
         f"{max(product.max_relative_error for product in products):.1e}",
-        f"{median(product.milliseconds for product in products):.3g} ms",
+        _time(products),
         str(len(products)),
     )
+
+
+def _time(products: list[Delivery]) -> str:
+    known = [product.milliseconds for product in products if product.milliseconds is not None]
+    return f"{median(known):.3g} ms" if known else DASH
 
 
 def _rank(setting: str) -> int:

@@ -85,7 +85,7 @@ def test_several_rollouts_begin_with_an_overview_and_only_the_ill_are_told_whole
     text = plain(Report(command="probe", subject="both", examined=2, outcomes=(HAND, WALKER)))
 
     assert "+5 bits  █████▓▓▓▓▓·············" in text
-    assert text.count("verdict   ") == 1
+    assert text.count("\nverdict   ") == 1
 
 
 def test_counters_stand_beside_their_limits():
