@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import sys
 from typing import Annotated, NoReturn
 
@@ -44,17 +44,18 @@ def build() -> typer.Typer:
 
 def main() -> NoReturn:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A file name that is no UTF-8, or a log that is ASCII, must not end a report half way.
+            stream.reconfigure(errors="backslashreplace")
     try:
-        build()(standalone_mode=True)
+        build()(prog_name="jaxdoctor")
     except JaxdoctorError as error:
         fail(error)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our report, `head` perhaps, has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            typer.echo("interrupted", err=True)
+        raise
     except Exception:  # noqa: BLE001 (the last line of defence; it says that it is one)
         import traceback  # noqa: PLC0415 (only for a bug)
 

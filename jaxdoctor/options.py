@@ -1,25 +1,85 @@
-"""Options that several commands share, each said once."""
+"""Options that several commands share, each said once and checked before any work is done."""
 
 from __future__ import annotations
 
+import logging
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from jaxdoctor.finding import Severity
+from jaxdoctor.format import FORMATS
+from jaxdoctor.publish import NEVER, require_writable, severity_named
+from jaxdoctor.rule import RULES
+
+LOG_FORMAT = "%(relativeCreated)7.0f ms  %(name)s: %(message)s"
+
+
+def complete_rule(incomplete: str) -> list[str]:
+    """Names of rules for the shell, and codes once a J is typed."""
+    if incomplete.lower().startswith("jd"):
+        return sorted(rule.code for rule in RULES.load_all() if rule.code.startswith(incomplete.upper()))
+    return [name for name in RULES.names() if name.startswith(incomplete)]
+
+
+def _complete_format(incomplete: str) -> list[str]:
+    return [name for name in FORMATS.names() if name.startswith(incomplete)]
+
+
+def _complete_severity(incomplete: str) -> list[str]:
+    words = [*(severity.word for severity in Severity), NEVER]
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def _known_formats(names: list[str] | None) -> list[str] | None:
+    for name in names or ():
+        FORMATS.load(name)
+    return names
+
+
+def _writable(paths: list[Path] | None) -> list[Path] | None:
+    for path in paths or ():
+        require_writable(path)
+    return paths
+
+
+def _known_severity(name: str) -> str:
+    severity_named(name)
+    return name
+
+
+def _log(wanted: bool) -> bool:
+    if wanted:
+        logging.basicConfig(stream=sys.stderr, format=LOG_FORMAT)
+        logging.getLogger("jaxdoctor").setLevel(logging.DEBUG)
+    return wanted
+
+
 FormatOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--format", help="How to write the report. May be given several times, each with its --output."
+        "--format",
+        help="How to write the report. May be given several times, each with its --output.",
+        autocompletion=_complete_format,
+        callback=_known_formats,
     ),
 ]
 OutputOption = Annotated[
     list[Path] | None,
-    typer.Option("--output", "-o", help="Write to this file instead of stdout."),
+    typer.Option("--output", "-o", help="Write to this file instead of stdout.", callback=_writable),
 ]
 FailOnOption = Annotated[
     str,
-    typer.Option("--fail-on", help="Exit with 1 from this severity on: error, warning, note or never."),
+    typer.Option(
+        "--fail-on",
+        help="Exit with 1 from this severity on: error, warning, note or never.",
+        autocompletion=_complete_severity,
+        callback=_known_severity,
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log what is being done to stderr.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Log what is being done to stderr.", callback=_log)
+]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+import functools
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.errors import UnknownNameError, UsageError
 from jaxdoctor.finding import Severity
 from jaxdoctor.format import FORMATS
 from jaxdoctor.report import Report
+from jaxdoctor.streams import to_stdout
 
 NEVER = "never"
 
@@ -56,6 +59,26 @@ def _by_suffix(path: Path) -> str:
     raise UsageError(f"no format is known by the suffix of {path}", hint="name one with --format")
 
 
+def require_writable(path: Path) -> None:
+    """Says now, and not after an hour of work, that a report cannot be written there. Writes nothing.
+
+    Raises:
+        UsageError: it is a folder, its folder does not exist, or one may not write there.
+    """
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder")
+    if not path.parent.is_dir():
+        raise _unwritable(path, "its folder does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise _unwritable(path, "permission denied")
+
+
+def _unwritable(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{path} cannot be written: {why}", hint="give --output a file in an existing folder that you own"
+    )
+
+
 def publish(report: Report, formats: Sequence[str], outputs: Sequence[Path], fail_on: str) -> int:
     """Writes the report in every chosen format and returns the exit code.
 
@@ -63,17 +86,14 @@ def publish(report: Report, formats: Sequence[str], outputs: Sequence[Path], fai
         UsageError: a format, a severity or an output cannot be used.
     """
     least = severity_named(fail_on)
-    chosen = [(FORMATS.load(name), path) for name, path in pair(formats, outputs)]
-    for form, path in chosen:
+    report = replace(report, fail_on=least)
+    for form, path in [(FORMATS.load(name), path) for name, path in pair(formats, outputs)]:
         if path is None:
-            form.write(report, sys.stdout)
+            to_stdout(functools.partial(form.write, report))
             continue
         try:
-            with path.open("w", encoding="utf-8") as out:
+            with path.open("w", encoding="utf-8", errors="backslashreplace") as out:
                 form.write(report, out)
         except OSError as error:
-            raise UsageError(
-                f"{path} cannot be written: {error.strerror}",
-                hint="give --output a file in a folder that you own",
-            ) from error
+            raise _unwritable(path, error.strerror or str(error)) from error
     return report.exit_code(least)

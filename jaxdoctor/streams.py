@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TextIO
 
 
 @contextlib.contextmanager
@@ -24,3 +25,13 @@ def chatter_to_stderr() -> Iterator[None]:
         finally:
             os.dup2(kept, 1)
             os.close(kept)
+
+
+def to_stdout(write: Callable[[TextIO], object]) -> None:
+    """Has something written to stdout. A reader that has seen enough, `head` perhaps, is no error."""
+    try:
+        write(sys.stdout)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered would raise once more when the interpreter closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.rule import RULES, find_rule
+from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.options import complete_rule
+from jaxdoctor.pages import as_json, by_code, line, page
+from jaxdoctor.rule import find_rule
+from jaxdoctor.streams import to_stdout
+
+FORMATS = ("terminal", "json")
 
 
 def rule(
     code_or_name: Annotated[
-        str | None, typer.Argument(help="A code such as JD301, or a name such as nonfinite-values.")
+        str | None,
+        typer.Argument(
+            help="A code such as JD301, or a name such as nonfinite-values.", autocompletion=complete_rule
+        ),
     ] = None,
+    form: Annotated[str, typer.Option("--format", help="terminal or json.")] = "terminal",
 ) -> None:
     """List the rules, or print the page of one."""
-    if code_or_name is not None:
-        chosen = find_rule(code_or_name)
-        typer.echo(f"# {chosen.name} ({chosen.code}, {chosen.severity.word})\n\n{chosen.page}")
-        return
-    for known in sorted(RULES.load_all(), key=lambda known: known.code):
-        typer.echo(f"{known.code}  {known.severity.word:8}{known.name:32}{known.summary}")
+    if form not in FORMATS:
+        raise UnknownNameError("format of rules", form, FORMATS)
+    rules = by_code() if code_or_name is None else [find_rule(code_or_name)]
+    if form == "json":
+        text = json.dumps(as_json(rules), indent=2) + "\n"
+    elif code_or_name is None:
+        text = "".join(f"{line(known)}\n" for known in rules)
+    else:
+        text = page(rules[0])
+    to_stdout(lambda out: out.write(text))
 
 
 COMMAND = Command(rule)

@@ -1,0 +1,111 @@
+"""The command line as a process: errors, exit codes, streams, completion."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from jaxdoctor import __version__
+
+PRELUDE = """
+import sys
+from jaxdoctor import cli
+import typer
+"""
+
+
+def jaxdoctor(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "jaxdoctor", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def with_command(body, **environment):
+    """Runs the application with one command whose body this is."""
+    code = (
+        f"{PRELUDE}\n"
+        f"def run() -> None:\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
+        "app = typer.Typer(pretty_exceptions_enable=False)\napp.command()(run)\n"
+        "cli.build = lambda: app\nsys.argv = ['jaxdoctor']\ncli.main()\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def test_the_version_is_printed():
+    assert jaxdoctor("--version").stdout == f"jaxdoctor {__version__}\n"
+
+
+def test_an_error_is_two_lines_and_its_code():
+    done = jaxdoctor("rule", "JD1O1")
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    first, second = done.stderr.splitlines()
+    assert first == "error: there is no rule named 'JD1O1'"
+    assert second.startswith(" help: ")
+
+
+def test_a_mistake_of_ours_says_so_and_ends_with_70():
+    process = with_command("raise ZeroDivisionError('seven')")
+    _, stderr = process.communicate(timeout=30)
+
+    assert process.returncode == 70
+    assert "ZeroDivisionError: seven" in stderr
+    assert "error: this is a bug of jaxdoctor" in stderr
+
+
+def test_ctrl_c_ends_with_130():
+    process = with_command("import time\nprint('ready', flush=True)\ntime.sleep(60)")
+    assert process.stdout.readline() == "ready\n"
+
+    process.send_signal(signal.SIGINT)
+
+    stdout, stderr = process.communicate(timeout=30)
+    assert (process.returncode, stdout, stderr) == (130, "", "interrupted\n")
+
+
+def test_a_name_that_no_encoding_holds_does_not_end_the_report():
+    process = with_command(r"print('caf\xe9 \udc80 done')", PYTHONIOENCODING="ascii")
+    stdout, stderr = process.communicate(timeout=30)
+
+    assert (process.returncode, stdout, stderr) == (0, "caf\\xe9 \\udc80 done\n", "")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    process = with_command(
+        """
+        from jaxdoctor.streams import to_stdout
+        to_stdout(lambda out: [out.write('a line that fills the pipe\\n') for _ in range(100_000)])
+        """
+    )
+    process.stdout.readline()
+    process.stdout.close()
+
+    assert process.wait(timeout=30) == 0
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+@pytest.mark.parametrize(("typed", "offered"), [("rule tf32-by", "tf32-by-default"), ("rule JD10", "JD101")])
+def test_the_shell_completes_rules(typed, offered):
+    done = jaxdoctor(
+        _JAXDOCTOR_COMPLETE="complete_bash",
+        _PYTHON__M_JAXDOCTOR_COMPLETE="complete_bash",
+        COMP_WORDS=f"jaxdoctor {typed}",
+        COMP_CWORD="2",
+    )
+
+    assert offered in done.stdout.split()
