@@ -18,7 +18,7 @@ def leaf(path, dtype="float32", shape=(), *, role=None, value=None, seen=None, *
 
 
 def checkpoint(*leaves, step=None, path=None, layout="orbax", **fields):
-    """A checkpoint, saved an hour after the one a thousand steps before, with roles as a scan tells them."""
+    """A checkpoint, saved an hour after the one a thousand steps before."""
     path = path or (f"run/{step}" if step is not None else "run/only")
     fields.setdefault("named_step", step)
     if step is not None:
@@ -36,7 +36,7 @@ def counts(path, values, dtype="int32", *, every=1000, layout="orbax"):
     return series(
         *(
             checkpoint(
-                leaf(path, dtype, role="counter", value=value), step=(index + 1) * every, format=layout
+                leaf(path, dtype, role="counter", value=value), step=(index + 1) * every, layout=layout
             )
             for index, value in enumerate(values)
         )

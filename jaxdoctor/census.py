@@ -1,0 +1,282 @@
+"""One pass over a leaf's values, or a bounded sample of them, into the statistics that rules judge."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jaxdoctor.checkpoint import Leaf, Statistics
+from jaxdoctor.dtypes import dtype_named
+
+SMALL_BYTES = 64 << 10
+"""A leaf up to this size is read whole; of a larger one, as many bytes are sampled."""
+
+BLOCK_ELEMENTS = 64 << 10
+"""Elements looked at together: both passes over them stay in a core's own cache."""
+
+DETAILED = 16 << 10
+"""Elements of a leaf whose zeros, subnormals and mantissas are looked at."""
+
+FEW = 64
+"""A leaf of at most so many entries, all equal, is one number once for each device."""
+
+TELLING = 32
+"""Fewer different values than this do not tell in what precision they were computed."""
+
+INTEGERS_SET_ASIDE = 4096
+"""Quarters of integers up to this fit any precision, so they tell nothing."""
+
+EXPONENTS = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
+"""The exponent bits of the types that have the IEEE layout; from them all on, a value is not finite."""
+
+LOW_BITS = {"float32": 23, "float64": 52}
+"""Types in which a narrower one can hide, and their mantissa bits."""
+
+
+class Depth(enum.Enum):
+    """How much of the values a scan reads."""
+
+    NONE = "metadata-only"
+    SAMPLE = "sample"
+    ALL = "deep"
+
+
+@dataclass
+class _Tally:
+    """What the blocks so far have shown."""
+
+    seen: int = 0
+    nan: int = 0
+    positive_infinity: int = 0
+    negative_infinity: int = 0
+    first_nonfinite: int | None = None
+    minimum: Any = None
+    maximum: Any = None
+    kept: list[Any] = field(default_factory=list)
+    """Parts of the detailed sample."""
+
+    kept_elements: int = 0
+
+    def widen(self, low: Any, high: Any) -> None:
+        """Takes another block's extremes in."""
+        self.minimum = low if self.minimum is None else min(self.minimum, low)
+        self.maximum = high if self.maximum is None else max(self.maximum, high)
+
+
+def examine(leaf: Leaf, depth: Depth, advance: Callable[[int], None] = lambda _: None) -> Statistics | None:
+    """The statistics of a leaf; None when nothing of it is to be read, or can be.
+
+    `advance` hears how many bytes were looked at.
+    """
+    if depth is Depth.NONE or leaf.values is None or not leaf.size:
+        return None
+    small = leaf.size * leaf.type.itemsize <= SMALL_BYTES
+    if small or depth is Depth.ALL:
+        return summarize(leaf.values.stream(), leaf.dtype, leaf.size, advance)
+    return summarize([leaf.values.sample(SMALL_BYTES)], leaf.dtype, leaf.size, advance)
+
+
+def summarize(
+    pieces: Iterable[Any], dtype: str, size: int, advance: Callable[[int], None] = lambda _: None
+) -> Statistics | None:
+    """The statistics of flat arrays of one dtype; None for a dtype that has no order."""
+    look = _look_for(dtype)
+    if look is None:
+        return None
+    tally = _Tally()
+    for piece in pieces:
+        flat = _native(piece)
+        for start in range(0, len(flat), BLOCK_ELEMENTS):
+            block = flat[start : start + BLOCK_ELEMENTS]
+            look(block, tally)
+            _keep(block, tally)
+            tally.seen += len(block)
+        advance(int(flat.nbytes))
+    return _statistics(tally, dtype, size)
+
+
+def _native(piece: Any) -> Any:
+    """The piece in this machine's byte order."""
+    flat = piece.reshape(-1)
+    return flat if flat.dtype.isnative else flat.astype(flat.dtype.newbyteorder("="))
+
+
+def _look_for(dtype: str) -> Callable[[Any, _Tally], None] | None:
+    known = dtype_named(dtype)
+    if dtype in EXPONENTS:
+        return _IEEE(dtype)
+    if known.kind == "float":
+        return _look_at_small_floats
+    if known.kind == "complex":
+        return _look_at_complex
+    if known.kind in {"int", "uint", "bool"}:
+        return _look_at_integers
+    return None
+
+
+def _look_at_integers(block: Any, tally: _Tally) -> None:
+    plain = block if block.dtype.kind in "iu" else block.astype("int8")
+    tally.widen(int(plain.min()), int(plain.max()))
+
+
+def _look_at_small_floats(block: Any, tally: _Tally) -> None:
+    _look_slowly(block.astype("float32"), tally)
+
+
+def _look_at_complex(block: Any, tally: _Tally) -> None:
+    """Real and imaginary parts as floats; a place counts elements, so two floats are one."""
+    parts = block.view(block.real.dtype)
+    before, tally.seen = tally.seen, tally.seen * 2
+    first = tally.first_nonfinite
+    _IEEE(parts.dtype.name)(parts, tally)
+    tally.seen = before
+    if first is None and tally.first_nonfinite is not None:
+        tally.first_nonfinite //= 2
+
+
+class _IEEE:
+    """Looks at floats through their bits.
+
+    Of non-negative floats, the larger one has the larger bits, read as an integer, and infinity and NaN
+    have the largest; of negative floats, read unsigned, likewise. So two integer maxima, which a core
+    takes at the speed of its memory, tell whether all is finite and where the extremes are.
+    """
+
+    def __init__(self, dtype: str) -> None:
+        self.exponent = EXPONENTS[dtype]
+        self.sign = 1 << (dtype_named(dtype).bits - 1)
+        self.bits = dtype_named(dtype).bits
+
+    def __call__(self, block: Any, tally: _Tally) -> None:
+        positive = int(block.view(f"int{self.bits}").max())
+        negative = int(block.view(f"uint{self.bits}").max())
+        if positive >= self.exponent or negative >= self.sign + self.exponent:
+            _look_slowly(block, tally)
+            return
+        high = positive if positive >= 0 else int(block.view(f"uint{self.bits}").min())
+        low = negative if negative >= self.sign else int(block.view(f"int{self.bits}").min())
+        tally.widen(self._number(low, block.dtype), self._number(high, block.dtype))
+
+    def _number(self, bits: int, dtype: Any) -> float:
+        import numpy as np
+
+        return float(np.array([bits], f"uint{self.bits}").view(dtype)[0])
+
+
+def _look_slowly(block: Any, tally: _Tally) -> None:
+    """Counts what is not finite, and takes the extremes of the rest."""
+    import numpy as np
+
+    wide = block if block.dtype in ("float32", "float64") else block.astype("float32")
+    finite = np.isfinite(wide)
+    if not finite.all():
+        missing = wide[~finite]
+        nan = int(np.isnan(missing).sum())
+        tally.nan += nan
+        tally.positive_infinity += int((missing > 0).sum())
+        tally.negative_infinity += int((missing < 0).sum())
+        if tally.first_nonfinite is None:
+            tally.first_nonfinite = tally.seen + int(np.argmin(finite))
+        wide = wide[finite]
+    if len(wide):
+        tally.widen(float(wide.min()), float(wide.max()))
+
+
+def _keep(block: Any, tally: _Tally) -> None:
+    """Keeps the beginning of a block for the detailed look: each takes half of the room that is left."""
+    room = DETAILED - tally.kept_elements
+    if room <= 0:
+        return
+    part = block[: room if len(block) <= room else max(room // 2, 1)]
+    tally.kept.append(part.copy())
+    tally.kept_elements += len(part)
+
+
+def _statistics(tally: _Tally, dtype: str, size: int) -> Statistics:
+    low, high = tally.minimum, tally.maximum
+    statistics = Statistics(
+        size=size,
+        seen=tally.seen,
+        nan=tally.nan,
+        positive_infinity=tally.positive_infinity,
+        negative_infinity=tally.negative_infinity,
+        # A sample comes from many places, so that its own index says nothing about the leaf's.
+        first_nonfinite=tally.first_nonfinite if tally.seen == size else None,
+        minimum=low,
+        maximum=high,
+        largest_magnitude=None if low is None else max(abs(low), abs(high)),
+    )
+    return _with_details(statistics, tally.kept, dtype)
+
+
+def _with_details(statistics: Statistics, kept: list[Any], dtype: str) -> Statistics:
+    """Adds what a bounded sample shows of zeros, signs, subnormals and mantissas."""
+    import numpy as np
+
+    known = dtype_named(dtype)
+    if not kept or known.kind not in {"float", "int"}:
+        return statistics
+    values = np.concatenate(kept) if len(kept) > 1 else kept[0]
+    if dtype not in LOW_BITS and known.kind == "float":
+        values = values.astype("float32")
+    told = replace(
+        statistics,
+        sampled=len(values),
+        zeros=int((values == 0).sum()),
+        negatives=int((values < 0).sum()),
+    )
+    if dtype not in LOW_BITS:
+        return told
+    subnormal = (np.abs(values) < np.finfo(values.dtype).tiny) & (values != 0)
+    distinct, clear = _low_bits(values, dtype)
+    return replace(told, subnormals=int(subnormal.sum()), distinct=distinct, low_bits_clear=clear)
+
+
+def _low_bits(values: Any, dtype: str) -> tuple[int | None, int | None]:
+    """How many values could tell, and the low mantissa bits that none of them uses."""
+    import numpy as np
+
+    mantissa = LOW_BITS[dtype]
+    with np.errstate(over="ignore", invalid="ignore"):
+        quarters = values * 4
+        plain = (np.abs(quarters) <= INTEGERS_SET_ASIDE) & (quarters == np.trunc(quarters))
+    telling = values[np.isfinite(values) & ~plain & (np.abs(values) >= np.finfo(values.dtype).tiny)]
+    if len(telling) < TELLING:
+        return None, None
+    bits = telling.view(f"uint{dtype_named(dtype).bits}")
+    used = int(np.bitwise_or.reduce(bits)) & ((1 << mantissa) - 1)
+    clear = mantissa if not used else (used & -used).bit_length() - 1
+    if not clear:
+        return None, 0
+    distinct = len(np.unique(bits))
+    return distinct, None if distinct < TELLING or _on_a_grid(bits, clear, mantissa) else clear
+
+
+def _on_a_grid(bits: Any, clear: int, mantissa: int) -> bool:
+    """Whether the values are multiples of one step, as k/256, and not floats of fewer bits.
+
+    Of floats rounded to fewer bits, about half use the last of them, whatever their exponent. On a grid
+    only those of the largest exponent can.
+    """
+    exponents = (bits >> mantissa) & ((1 << (dtype_bits(bits) - 1 - mantissa)) - 1)
+    smaller = bits[exponents < exponents.max()]
+    if len(smaller) < TELLING // 2:
+        return False
+    share = float(((smaller >> clear) & 1).mean())
+    return share < 1 / 10
+
+
+def dtype_bits(values: Any) -> int:
+    """The bits of one element of an array."""
+    return int(values.dtype.itemsize) * 8
+
+
+def number(statistics: Statistics | None, leaf: Leaf) -> int | float | None:
+    """The value of a scalar, or of a few entries that are all equal."""
+    if statistics is None or not statistics.whole or leaf.size > FEW:
+        return None
+    if statistics.nonfinite or statistics.minimum != statistics.maximum:
+        return None
+    return statistics.minimum

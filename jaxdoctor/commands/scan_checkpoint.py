@@ -1,0 +1,121 @@
+"""`jaxdoctor scan-checkpoint`: any checkpoint on disk, judged without running anything in it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jaxdoctor.command import Command
+from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption
+
+if TYPE_CHECKING:
+    from jaxdoctor.scan import Options
+
+
+def scan_checkpoint(
+    paths: Annotated[
+        list[str], typer.Argument(help="Files, step folders, run folders or globs; - reads names from stdin.")
+    ],
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every value, not a sample of large leaves.")
+    ] = False,
+    metadata_only: Annotated[bool, typer.Option("--metadata-only", help="Read no values at all.")] = False,
+    series: Annotated[
+        bool | None,
+        typer.Option(
+            "--series/--no-series",
+            help="Judge all checkpoints as one run, or each alone. Told from their names by default.",
+        ),
+    ] = None,
+    planned_steps: Annotated[
+        int | None, typer.Option("--planned-steps", min=1, help="The steps that the run is to take.")
+    ] = None,
+    steps_per_second: Annotated[
+        float | None, typer.Option("--steps-per-second", min=0, help="Its speed, if no series tells it.")
+    ] = None,
+    expect_dtype: Annotated[
+        list[str] | None,
+        typer.Option("--expect-dtype", metavar="ROLE=DTYPE", help="As in parameter=float32. Repeatable."),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option("--role", metavar="PATTERN=ROLE", help="As in '*/visits=counter'. Repeatable."),
+    ] = None,
+    formats: FormatOption = None,
+    outputs: OutputOption = None,
+    fail_on: FailOnOption = "error",
+    max_memory: Annotated[
+        str, typer.Option("--max-memory", metavar="SIZE", help="Held at once at most, as in 512MiB.")
+    ] = "512MiB",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Judge each checkpoint of a running job as it appears.")
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Judge the counters, dtypes and values of saved checkpoints; nothing in them is executed."""
+    from jaxdoctor.discover import expand
+    from jaxdoctor.progress import shown
+    from jaxdoctor.publish import publish
+    from jaxdoctor.scan import scan
+
+    options = _options(
+        depth=_depth(deep=deep, metadata_only=metadata_only),
+        series=series,
+        planned_steps=planned_steps,
+        steps_per_second=steps_per_second,
+        dtypes=expect_dtype or [],
+        roles=role or [],
+        memory=max_memory,
+    )
+    named = expand(paths, sys.stdin)
+    if watch:
+        from jaxdoctor.watch import watch as watching
+
+        raise typer.Exit(watching(named, options, formats or [], outputs or [], fail_on))
+    with shown(quiet=quiet) as progress:
+        report = scan(named, options, progress)
+    raise typer.Exit(publish(report, formats or [], outputs or [], fail_on))
+
+
+def _depth(*, deep: bool, metadata_only: bool) -> str:
+    from jaxdoctor.errors import UsageError
+
+    if deep and metadata_only:
+        raise UsageError(
+            "--deep reads every value and --metadata-only none", hint="give one of the two, or neither"
+        )
+    return "deep" if deep else "metadata-only" if metadata_only else "sample"
+
+
+def _options(
+    *,
+    depth: str,
+    series: bool | None,
+    planned_steps: int | None,
+    steps_per_second: float | None,
+    dtypes: list[str],
+    roles: list[str],
+    memory: str,
+) -> Options:
+    from jaxdoctor.budget import size_named
+    from jaxdoctor.census import Depth
+    from jaxdoctor.checkpoint import Expectations
+    from jaxdoctor.roles import assignment, expected_dtype
+    from jaxdoctor.scan import Options
+
+    return Options(
+        depth=Depth(depth),
+        series=series,
+        expectations=Expectations(
+            planned_steps=planned_steps,
+            steps_per_second=steps_per_second or None,
+            dtypes=dict(expected_dtype(text) for text in dtypes),
+        ),
+        roles=tuple(assignment(text) for text in roles),
+        memory=size_named(memory),
+    )
+
+
+COMMAND = Command(scan_checkpoint)

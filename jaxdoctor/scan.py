@@ -1,0 +1,311 @@
+"""Judges checkpoints on disk: finds them, reads what is needed of each, and asks the rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from jaxdoctor.budget import DEFAULT_MEMORY, Budget
+from jaxdoctor.census import Depth, examine, number
+from jaxdoctor.checkpoint import Checkpoint, Expectations, Fault, Leaf, Series
+from jaxdoctor.diagnose import diagnose
+from jaxdoctor.discover import Found, discover, run_of, step_named
+from jaxdoctor.errors import NothingExaminedError, UnreadableError
+from jaxdoctor.finding import Finding, Skipped
+from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.reader import READERS, Reader
+from jaxdoctor.report import Report
+from jaxdoctor.roles import Assignment, role_of
+from jaxdoctor.rule import RULES, Rule
+
+LISTED = 12
+"""Findings of one rule about one checkpoint that are shown; the last of them counts the others."""
+
+UNREAD = "unread"
+"""The format of a checkpoint that no reader could say anything about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the user asked for."""
+
+    depth: Depth = Depth.SAMPLE
+    series: bool | None = None
+    """Whether the checkpoints form one run: True all, False none, None as their names tell."""
+
+    expectations: Expectations = field(default_factory=Expectations)
+    roles: tuple[Assignment, ...] = ()
+    memory: int = DEFAULT_MEMORY
+
+
+def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -> Report:
+    """Judges every checkpoint at or under the paths.
+
+    Raises:
+        NothingExaminedError: nothing there is a checkpoint, or none can be read.
+    """
+    progress.stage("looking for checkpoints")
+    found = list(dict.fromkeys(one for path in paths for one in discover(path)))
+    checkpoints = [
+        examined(one, options, Counted(progress, f"{one.path.name} ({index} of {len(found)})"))
+        for index, one in enumerate(found, 1)
+    ]
+    insist(paths, checkpoints)
+    return conclude(paths, checkpoints, options)
+
+
+def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> None:
+    """Insists that there was something to judge.
+
+    Raises:
+        NothingExaminedError: nothing is a checkpoint, or the only thing that is one cannot be read.
+    """
+    if any(saved.format != UNREAD for saved in checkpoints):
+        return
+    for saved in checkpoints:
+        for fault in saved.faults:
+            raise UnreadableError(
+                fault.message, hint=str(fault.evidence.get("hint", "name the file or folder that holds it"))
+            )
+    named = ", ".join(str(path) for path in paths)
+    raise NothingExaminedError(
+        f"there is no checkpoint at {named}",
+        hint=f"known are {', '.join(READERS.names())}",
+    )
+
+
+def conclude(paths: Sequence[Path], checkpoints: Sequence[Checkpoint], options: Options) -> Report:
+    """The report on checkpoints that were read."""
+    runs = in_runs(checkpoints, options)
+    rules = list(RULES.load_all())
+    return Report(
+        command="scan-checkpoint",
+        subject=", ".join(str(path) for path in paths),
+        examined=sum(saved.finished and saved.format != UNREAD for saved in checkpoints),
+        findings=tuple(finding for run in runs for finding in _judged(run, rules)),
+        checkpoints=tuple(
+            saved for run in runs for saved in run.checkpoints if saved.finished and saved.format != UNREAD
+        ),
+        series=tuple(run for run in map(_finished, runs) if len(run.checkpoints) > 1),
+        skipped=tuple(
+            Skipped(subject=saved.path, reason="its save is not finished")
+            for saved in checkpoints
+            if not saved.finished
+        ),
+    )
+
+
+def _judged(run: Series, rules: Sequence[Rule]) -> list[Finding]:
+    return together(diagnose([*run.checkpoints, _finished(run)], rules))
+
+
+def _finished(run: Series) -> Series:
+    saved = (one for one in run.checkpoints if one.finished and one.format != UNREAD)
+    return replace(run, checkpoints=tuple(saved))
+
+
+def in_runs(checkpoints: Sequence[Checkpoint], options: Options) -> list[Series]:
+    """Checkpoints sorted into runs: by the folder and what their names have in common, or as told."""
+    runs: dict[object, list[Checkpoint]] = {}
+    for index, saved in enumerate(checkpoints):
+        key: object = (run_of(Path(saved.path)), saved.format)
+        if options.series is not None:
+            key = None if options.series else index
+        runs.setdefault(key, []).append(saved)
+    return [
+        Series(
+            path=_common_folder(run),
+            checkpoints=tuple(sorted(run, key=_age)),
+            expectations=options.expectations,
+        )
+        for run in runs.values()
+    ]
+
+
+def _age(saved: Checkpoint) -> tuple[float, int]:
+    return saved.saved_at or 0.0, saved.step or 0
+
+
+def _common_folder(run: Sequence[Checkpoint]) -> str:
+    return run[0].path if len(run) == 1 else os.path.commonpath([saved.path for saved in run])
+
+
+def together(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding for an illness that later checkpoints still have, and a bound on those of one rule."""
+    first: dict[object, Finding] = {}
+    later: dict[object, list[str]] = {}
+    for finding in findings:
+        key = (finding.code, finding.location.leaf, finding.severity, _same(finding))
+        if first.setdefault(key, finding) is not finding:
+            later.setdefault(key, []).append(finding.location.path or "")
+    return _bounded([_also(finding, later.get(key, [])) for key, finding in first.items()])
+
+
+def _same(finding: Finding) -> str | None:
+    """What else must agree: a finding about no leaf is told from others by its words without numbers."""
+    if finding.location.leaf is not None:
+        return None
+    return "".join(letter for letter in finding.message if not letter.isdigit())
+
+
+def _also(finding: Finding, paths: list[str]) -> Finding:
+    others = [path for path in dict.fromkeys(paths) if path != finding.location.path]
+    if not others:
+        return finding
+    return replace(
+        finding,
+        message=f"{finding.message}; so do {len(others)} later checkpoints",
+        evidence={**finding.evidence, "also_in": others},
+    )
+
+
+def _bounded(findings: list[Finding]) -> list[Finding]:
+    counts: dict[object, int] = {}
+    for finding in findings:
+        key = _kind(finding)
+        counts[key] = counts.get(key, 0) + 1
+    shown: list[Finding] = []
+    seen: dict[object, int] = {}
+    for finding in findings:
+        key = _kind(finding)
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] < LISTED or counts[key] == LISTED:
+            shown.append(finding)
+        elif seen[key] == LISTED:
+            more = counts[key] - LISTED
+            shown.append(
+                replace(
+                    finding,
+                    message=f"{finding.message}; and {more} more like this",
+                    evidence={**finding.evidence, "more": more},
+                )
+            )
+    return shown
+
+
+def _kind(finding: Finding) -> tuple[str, str | None, int]:
+    return finding.code, finding.location.path, finding.severity
+
+
+def examined(found: Found, options: Options, progress: Counted) -> Checkpoint:
+    """One checkpoint with the roles and the statistics of its leaves. Whatever fails is a fault of it."""
+    if found.unfinished:
+        return Checkpoint(
+            path=str(found.path),
+            format=UNREAD,
+            leaves=(),
+            finished=False,
+            step=step_named(found.path),
+            named_step=step_named(found.path),
+        )
+    if found.reader is None:
+        reason = found.reason or "no reader knows its format"
+        return _unread(found.path, f"{found.path} is not examined: {reason}", known=True)
+    try:
+        return _examined(found.path, READERS.load(found.reader), options, progress)
+    except UnreadableError as error:
+        return _unread(found.path, str(error), getattr(error, "kind", "unreadable-file"), hint=error.hint)
+    except (RecursionError, MemoryError) as error:
+        reason = f"{found.path} needs more {LACKS[type(error)]} than there is"
+        return _unread(found.path, reason, "hostile-content")
+    except Exception as error:  # noqa: BLE001 (a file that breaks a reader must not end the scan of the others)
+        reason = f"reading {found.path} failed with {type(error).__name__}: {error}"
+        return _unread(found.path, reason, hint="report this file at " + ISSUES)
+
+
+LACKS = {RecursionError: "nesting", MemoryError: "memory"}
+ISSUES = "https://github.com/jaxdoctor/jaxdoctor/issues"
+
+
+def _unread(
+    path: Path, reason: str, kind: str = "unreadable-file", *, hint: str | None = None, known: bool = False
+) -> Checkpoint:
+    evidence = {"hint": hint} if hint else {}
+    if known:
+        evidence = {"hint": f"known are {', '.join(READERS.names())}"}
+    fault = Fault(kind=kind, message=reason, path=str(path), evidence=evidence)
+    return Checkpoint(path=str(path), format=UNREAD, leaves=(), faults=(fault,))
+
+
+def _examined(path: Path, reader: Reader, options: Options, progress: Counted) -> Checkpoint:
+    budget = Budget(memory=options.memory)
+    saved = reader.read(path, budget)
+    if saved.finished:
+        saved = _with_statistics(saved, options, progress)
+    named = step_named(path)
+    return replace(
+        saved,
+        bytes_read=max(budget.bytes_read, saved.bytes_read),
+        named_step=named,
+        step=named if saved.step is None else saved.step,
+        saved_at=_written(path) if saved.saved_at is None else saved.saved_at,
+    )
+
+
+def _written(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
+
+
+def _with_statistics(saved: Checkpoint, options: Options, progress: Counted) -> Checkpoint:
+    if options.depth is Depth.ALL:
+        progress.expect(sum(int(leaf.size * leaf.type.itemsize) for leaf in saved.leaves))
+    faults = list(saved.faults)
+    leaves = tuple(_leaf_with_statistics(leaf, options, progress, faults) for leaf in saved.leaves)
+    return replace(saved, leaves=leaves, faults=tuple(faults))
+
+
+def _leaf_with_statistics(leaf: Leaf, options: Options, progress: Counted, faults: list[Fault]) -> Leaf:
+    statistics, unsupported = leaf.statistics, leaf.unsupported
+    try:
+        statistics = examine(leaf, options.depth, progress.advance) or statistics
+    except UnreadableError as error:
+        kind = getattr(error, "kind", None)
+        if kind is None:
+            unsupported = str(error)
+        else:
+            faults.append(Fault(kind=kind, message=str(error), leaf=leaf.path))
+    value = number(statistics, leaf) if leaf.value is None else leaf.value
+    return replace(
+        leaf,
+        role=role_of(leaf, options.roles),
+        statistics=statistics,
+        unsupported=unsupported,
+        value=value,
+        values=None,
+    )
+
+
+class Counted:
+    """Progress in bytes of one checkpoint."""
+
+    def __init__(self, progress: Progress, title: str) -> None:
+        self.progress = progress
+        self.title = title
+        self.total = 0
+        self.done = 0
+        self.said = 0
+        progress.stage(f"reading {title}")
+
+    def expect(self, total: int) -> None:
+        """That many bytes are going to be read."""
+        self.total = total
+
+    def advance(self, size: int) -> None:
+        """So many more were."""
+        self.done += size
+        if self.total and self.done - self.said >= ANNOUNCED_BYTES:
+            self.said = self.done
+            self.progress.stage(f"{self.title}: {_size(self.done)} of {_size(self.total)}", float(self.total))
+            self.progress.reached(float(self.done))
+
+
+ANNOUNCED_BYTES = 16 << 20
+
+
+def _size(count: int) -> str:
+    return f"{count / (1 << 20):.0f} MiB" if count < 1 << 30 else f"{count / (1 << 30):.1f} GiB"
