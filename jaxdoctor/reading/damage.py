@@ -12,8 +12,8 @@ DamagedError                 UnreadableError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
 
 from jaxdoctor.checkpoint import Fault
 from jaxdoctor.errors import UnreadableError
@@ -81,12 +81,23 @@ class UnsupportedError(DamagedError):
     advice = "the other leaves are judged; this one is not"
 
 
-@contextmanager
-def noted(
-    note: Callable[[Fault], None], *, path: str | None = None, leaf: str | None = None
-) -> Iterator[None]:
+class noted:  # noqa: N801 (reads as a statement)
     """Runs a block whose damage is noted as a fault, and does not end the reading of the rest."""
-    try:
-        yield
-    except DamagedError as error:
-        note(error.fault(path=path, leaf=leaf))
+
+    def __init__(
+        self, note: Callable[[Fault], None], *, path: str | None = None, leaf: str | None = None
+    ) -> None:
+        self.note = note
+        self.path = path
+        self.leaf = leaf
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, DamagedError):
+            self.note(error.fault(path=self.path, leaf=self.leaf))
+            return True
+        return False

@@ -1,0 +1,1 @@
+"""Orbax checkpoints, in every layout that Orbax has written, read without Orbax."""

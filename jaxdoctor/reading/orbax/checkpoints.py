@@ -1,0 +1,175 @@
+"""A whole Orbax checkpoint: a step with its items, or an item that stands alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.budget import Budget
+from jaxdoctor.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.reading.damage import HostileError, MissingError, UnfinishedError, noted
+from jaxdoctor.reading.files import Member, members
+from jaxdoctor.reading.jsontext import read_json
+from jaxdoctor.reading.notes import Notes
+from jaxdoctor.reading.orbax.items import Item
+from jaxdoctor.reading.orbax.places import (
+    CHECKPOINT,
+    COMMITTED,
+    TREE,
+    is_item,
+    is_unfinished,
+    items,
+    names,
+)
+from jaxdoctor.reading.orbax.tree import read_checkpoint as read_about
+from jaxdoctor.reading.orbax.tree import read_strings
+from jaxdoctor.reading.steps import named_step
+
+NEUTRAL = frozenset({"default", "items", "pytree", "checkpoint"})
+"""Names of an item that say nothing about what is in it."""
+
+RANDOM_KEY = "jax_random_key"
+JSON_FILES = ("metadata", "metrics")
+"""The file in the folder of a JSON item, and of the metrics."""
+
+LARGEST_JSON = 1 << 24
+NANOSECONDS = 1e9
+
+
+def read_checkpoint(path: Path, budget: Budget, format_name: str) -> Checkpoint:
+    """The leaves of one checkpoint, with everything that is wrong as faults.
+
+    Raises:
+        DamagedError: the folder cannot be listed.
+    """
+    return _Reading(path, budget).checkpoint(format_name)
+
+
+class _Reading:
+    def __init__(self, path: Path, budget: Budget) -> None:
+        self.path = path
+        self.budget = budget
+        self.notes = Notes()
+        self.before = budget.bytes_read
+        self.members = list(members(path))
+        self.metadata: dict[str, Any] = {}
+        self.unfinished = False
+
+    def checkpoint(self, format_name: str) -> Checkpoint:
+        self._note_odd_members()
+        about = read_about(self.path, self.budget, self.notes)
+        leaves = self._leaves()
+        self._tell(about)
+        self._note_unfinished(about)
+        step = named_step(self.path.name)
+        return Checkpoint(
+            path=str(self.path),
+            format=format_name,
+            leaves=tuple(leaves),
+            metadata=self.metadata,
+            step=step,
+            named_step=step,
+            bytes_total=sum(member.size for member in self.members),
+            bytes_read=self.budget.bytes_read - self.before,
+            saved_at=self._saved_at(about),
+            finished=not self.unfinished,
+            faults=self.notes.faults,
+        )
+
+    def _note_odd_members(self) -> None:
+        for member in self.members:
+            if member.kind in {"file", "folder"}:
+                continue
+            place = str(member.path)
+            if member.kind == "missing":
+                self.notes(MissingError(f"{member.name} is a link to nothing").fault(path=place))
+            elif member.kind == "link out":
+                self.notes(HostileError(f"{member.name} is a link that leaves the folder").fault(path=place))
+            else:
+                self.notes(HostileError(f"{member.name} is {member.kind}").fault(path=place))
+
+    def _leaves(self) -> list[Leaf]:
+        if is_item(self.path):
+            self.metadata |= _if_any("strings", read_strings(self.path, self.budget, self.notes))
+            return self._item(self.path)
+        found = {name: self._item_of_step(name) for name in items(self.path)}
+        filled = {name: leaves for name, leaves in found.items() if leaves}
+        alone = len(filled) == 1
+        return [
+            leaf if alone and name in NEUTRAL else dataclasses.replace(leaf, path=_joined(name, leaf.path))
+            for name, leaves in filled.items()
+            for leaf in leaves
+        ]
+
+    def _item(self, folder: Path) -> list[Leaf]:
+        prefix = "" if folder == self.path else f"{folder.relative_to(self.path).as_posix()}/"
+        below = list(_below(self.members, prefix))
+        with noted(self.notes, path=str(folder)):
+            return Item(folder, below, self.budget, self.notes).leaves()
+        return []
+
+    def _item_of_step(self, name: str) -> list[Leaf]:
+        folder = self.path / name
+        if is_unfinished(folder):
+            self._note(UnfinishedError(f"the item {name} is unfinished"), folder)
+        if is_item(folder):
+            return self._item(folder)
+        if is_item(folder / RANDOM_KEY):
+            leaves = self._item(folder / RANDOM_KEY)
+            return [dataclasses.replace(leaf, path="", role=Role.KEY) for leaf in leaves]
+        self._read_json(name, folder)
+        return []
+
+    def _read_json(self, name: str, folder: Path) -> None:
+        for file in set(JSON_FILES) & set(names(folder)):
+            if (folder / file).is_dir():
+                continue
+            with noted(self.notes, path=str(folder / file)):
+                self.metadata[name] = read_json(
+                    folder / file, self.budget, root=self.path, limit=LARGEST_JSON
+                )
+
+    def _tell(self, about: Mapping[str, Any] | None) -> None:
+        for key in ("item_handlers", "custom_metadata"):
+            self.metadata |= _if_any(key, (about or {}).get(key))
+
+    def _note_unfinished(self, about: Mapping[str, Any] | None) -> None:
+        """Layouts with `_CHECKPOINT_METADATA` mark the end of a save there, or in a file of its own."""
+        committed = COMMITTED in names(self.path) or (about or {}).get("commit_timestamp_nsecs") is not None
+        if is_unfinished(self.path):
+            self._note(UnfinishedError("its name is one that Orbax gives until a save is done"), self.path)
+        elif about is not None and not committed:
+            self._note(
+                UnfinishedError(f"{CHECKPOINT} tells when it began, and not that it was done"), self.path
+            )
+        self.unfinished = self.unfinished or "unfinished-save" in self.notes.told
+
+    def _note(self, error: UnfinishedError, path: Path) -> None:
+        self.notes(error.fault(path=str(path)))
+
+    def _saved_at(self, about: Mapping[str, Any] | None) -> float | None:
+        committed = (about or {}).get("commit_timestamp_nsecs")
+        if isinstance(committed, int) and not isinstance(committed, bool):
+            return committed / NANOSECONDS
+        for name in (CHECKPOINT, TREE, "manifest.ocdbt", "checkpoint", "."):
+            try:
+                return (self.path / name).lstat().st_mtime
+            except OSError:
+                continue
+        return None
+
+
+def _below(found: Sequence[Member], prefix: str) -> Iterator[Member]:
+    for member in found:
+        if member.name.startswith(prefix):
+            yield dataclasses.replace(member, name=member.name[len(prefix) :])
+
+
+def _joined(name: str, path: str) -> str:
+    return f"{name}/{path}" if path else name
+
+
+def _if_any(key: str, value: Any) -> dict[str, Any]:
+    return {key: value} if value else {}

@@ -1,0 +1,215 @@
+"""Zarr arrays, versions 2 and 3, read chunk by chunk.
+
+A chunk is as large as the writer's share of the array, in Orbax often the whole of it, compressed as one
+frame: so chunks are decoded as streams, and a sample is a beginning.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jaxdoctor.budget import Budget
+from jaxdoctor.checkpoint import Values
+from jaxdoctor.reading.codecs import PIECE, decoded
+from jaxdoctor.reading.crc import crc32c
+from jaxdoctor.reading.damage import CorruptError, TruncatedError
+from jaxdoctor.reading.jsontext import parse
+from jaxdoctor.reading.layout import CHECKSUM, DESCRIBERS, Layout, Shard
+from jaxdoctor.reading.spans import Span
+
+ABSENT = (1 << 64) - 1
+"""What a shard's index says of an inner chunk that was not written."""
+
+INDEX_ENTRY = 16
+"""Bytes of an offset and a length."""
+
+INDEX_MEMORY = 16
+"""Bytes of memory for each byte of a shard's index."""
+
+MOST_METADATA = 1 << 20
+"""Bytes of an array's metadata at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """What is decoded in one go."""
+
+    span: Span
+    origin: tuple[int, ...]
+    """Its first element's place in the array."""
+
+    shape: tuple[int, ...]
+
+
+class Array:
+    """One array: its layout and its chunks, as a store lists them."""
+
+    def __init__(self, layout: Layout, chunks: Mapping[str, Span]) -> None:
+        self.layout = layout
+        grid = layout.grid
+        places = {layout.key(name): span for name, span in chunks.items()}
+        self.chunks = {
+            place: span
+            for place, span in sorted((place, span) for place, span in places.items() if place is not None)
+            if all(index < count for index, count in zip(place, grid, strict=True))
+        }
+
+    @property
+    def absent(self) -> int:
+        """Chunks that the shape has room for and the store does not hold: they are all fill value."""
+        return math.prod(self.layout.grid) - len(self.chunks)
+
+    def values(self, budget: Budget) -> Values:
+        """Reads the elements, in the order in which chunks lie."""
+        return Values(stream=lambda: self._stream(budget), sample=lambda most: self._sample(most, budget))
+
+    def _stream(self, budget: Budget) -> Iterator[Any]:
+        if self.absent:
+            yield self._filled(PIECE)
+        for place, span in self.chunks.items():
+            for part in self._parts(place, span, budget):
+                yield from self._elements(part, budget, math.prod(part.shape), whole=True)
+
+    def _sample(self, most: int, budget: Budget) -> Any:
+        """The beginning of the first part and, where there are several, of the last."""
+        import numpy as np
+
+        found = []
+        if self.absent:
+            found.append(self._filled(most // 8))
+            most -= found[0].nbytes
+        ends = self._ends(budget)
+        for part in ends:
+            count = min(most // len(ends) // self.layout.kind.width, math.prod(part.shape))
+            found += self._elements(part, budget, count, whole=False)
+        return np.concatenate(found) if found else np.empty(0, self.layout.kind.numpy())
+
+    def _ends(self, budget: Budget) -> list[_Part]:
+        """The first and the last part."""
+        if not self.chunks:
+            return []
+        places = sorted({next(iter(self.chunks)), next(reversed(self.chunks))})
+        parts = [part for place in places for part in self._parts(place, self.chunks[place], budget)]
+        return parts[:1] + parts[1:][-1:]
+
+    def _filled(self, most: int) -> Any:
+        """One piece that stands for everything that was never written."""
+        import numpy as np
+
+        layout = self.layout
+        kind = layout.kind.numpy()
+        empty = math.prod(layout.shape) - sum(map(self._room, self.chunks))
+        if layout.fill is None:
+            return np.empty(0, kind)
+        try:
+            with np.errstate(all="ignore"):
+                return np.full(max(min(empty, most // layout.kind.width), 0), layout.fill).astype(kind)
+        except (ValueError, TypeError, OverflowError):
+            return np.empty(0, kind)
+
+    def _room(self, place: tuple[int, ...]) -> int:
+        """Elements of the array that a chunk holds."""
+        layout = self.layout
+        return math.prod(
+            min(step, size - index * step)
+            for index, step, size in zip(place, layout.chunk, layout.shape, strict=True)
+        )
+
+    def _parts(self, place: tuple[int, ...], span: Span, budget: Budget) -> Iterator[_Part]:
+        layout = self.layout
+        origin = tuple(index * step for index, step in zip(place, layout.chunk, strict=True))
+        if layout.shard is None:
+            yield _Part(span=self._body(span), origin=origin, shape=layout.chunk)
+            return
+        inner = layout.shard.chunk
+        counts = [step // cut for step, cut in zip(layout.chunk, inner, strict=True)]
+        found = _index(span, layout.shard, math.prod(counts), budget)
+        for entry, below in zip(found, itertools.product(*map(range, counts)), strict=True):
+            start = tuple(first + index * cut for first, index, cut in zip(origin, below, inner, strict=True))
+            inside = all(first < size for first, size in zip(start, layout.shape, strict=True))
+            if entry is not None and inside:
+                yield _Part(span=self._body(entry), origin=start, shape=inner)
+
+    def _body(self, span: Span) -> Span:
+        return span.part(0, span.size - self.layout.trailer)
+
+    def _elements(self, part: _Part, budget: Budget, count: int, *, whole: bool) -> Iterator[Any]:
+        import numpy as np
+
+        layout = self.layout
+        kind = layout.kind.numpy()
+        first = 0
+        for piece in decoded(part.span, layout.codec, count * layout.kind.width, budget, whole=whole):
+            values = np.frombuffer(piece, kind)
+            kept = _within(layout.shape, part, first, len(values))
+            first += len(values)
+            yield values if kept is None else values[kept]
+
+
+def _within(axes: tuple[int, ...], part: _Part, first: int, count: int) -> Any:
+    """Which of a part's elements are in the array: chunks at its edges reach beyond. None: all."""
+    import numpy as np
+
+    kept = None
+    stride = 1
+    for size, start, step in reversed(list(zip(axes, part.origin, part.shape, strict=True))):
+        if start + step > size:
+            along = np.arange(first, first + count) // stride % step < size - start
+            kept = along if kept is None else kept & along
+        stride *= step
+    return kept
+
+
+def _index(span: Span, shard: Shard, count: int, budget: Budget) -> list[Span | None]:
+    """Where the inner chunks of a shard lie."""
+    import numpy as np
+
+    body = count * INDEX_ENTRY
+    size = body + (CHECKSUM if shard.checksum else 0)
+    if size > span.size:
+        raise TruncatedError(f"a shard of {span.size} bytes is shorter than its index of {count} chunks")
+    budget.allow(body * INDEX_MEMORY, "the index of a shard")
+    stored = span.part(span.size - size if shard.at_end else 0, size).read(budget)
+    if shard.checksum and crc32c(stored[:body]) != int.from_bytes(stored[body:], "little"):
+        raise CorruptError("the index of a shard does not match its checksum")
+    pairs = np.frombuffer(stored[:body], "<u8").reshape(-1, 2).tolist()
+    return [None if offset == length == ABSENT else span.part(offset, length) for offset, length in pairs]
+
+
+def arrays(store: Mapping[str, Span]) -> dict[str, dict[str, Span]]:
+    """The keys of a store by the array that they belong to: {array: {name below it: span}}."""
+    found: dict[str, dict[str, Span]] = {}
+    for key in store:
+        name, slash, last = key.rpartition("/")
+        if slash and last in DESCRIBERS:
+            found[name] = {}
+    for key, span in store.items():
+        owner = key.rpartition("/")[0]
+        while owner and owner not in found:
+            owner = owner.rpartition("/")[0]
+        if owner in found:
+            found[owner][key[len(owner) + 1 :]] = span
+    return found
+
+
+def array(members: Mapping[str, Span], budget: Budget, what: str) -> Array:
+    """The array whose keys are given.
+
+    Raises:
+        DamagedError: its metadata cannot be read, or describes what cannot be.
+    """
+    for name, describe in DESCRIBERS.items():
+        if name not in members:
+            continue
+        span = members[name]
+        if span.size > MOST_METADATA:
+            raise CorruptError(f"the metadata of {what} have {span.size} bytes")
+        meta = parse(span.read(budget), budget, f"{what}/{name}")
+        if not isinstance(meta, dict):
+            raise CorruptError(f"the metadata of {what} are no object")
+        return Array(describe(meta, what), members)
+    raise CorruptError(f"{what} has no metadata")
