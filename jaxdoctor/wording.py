@@ -30,14 +30,12 @@ WORST_FIRST = (Verdict.PRECISION, Verdict.MODEL, Verdict.UNKNOWN, Verdict.HEALTH
 """What a report over several rollouts leads with: first what a setting can cure."""
 
 
-def clean(text: object, *, keep_lines: bool = False) -> str:
+def clean(value: object) -> str:
     r"""The text without anything that a terminal would obey: control characters read as `\x1b`."""
-    return "".join(
-        letter
-        if (keep_lines and letter == "\n") or unicodedata.category(letter) not in HIDDEN
-        else _escaped(letter)
-        for letter in str(text)
-    )
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(_escaped(letter) if unicodedata.category(letter) in HIDDEN else letter for letter in text)
 
 
 def _escaped(letter: str) -> str:

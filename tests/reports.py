@@ -241,7 +241,7 @@ EMPTY = Report(command="probe", subject="nothing", examined=0)
 
 STEERING = "a\x1b[31mred\x07\r\n::error::smuggled%0A\u202egnp.\u2028\ud800\udc80\x00"
 
-HOSTILE_NAME = STEERING + "<script>alert(1)</script>|`x`|&amp;"
+HOSTILE_NAME = STEERING + "<script>alert(1)</script>|`x`|&amp;@everyone"
 
 HOSTILE = Report(
     command="scan-checkpoint",

@@ -24,7 +24,16 @@ def _write(report: Report, out: TextIO) -> None:
         _draw(report, Console(file=out, highlight=False, emoji=False, markup=False))
         return
     # Rich fills table cells up with spaces, which nobody wants in a log.
-    out.writelines(f"{line.rstrip()}\n" for line in _plain(report, out.encoding or "utf-8").split("\n")[:-1])
+    out.writelines(
+        f"{_inert(line.rstrip())}\n" for line in _plain(report, out.encoding or "utf-8").split("\n")[:-1]
+    )
+
+
+def _inert(line: str) -> str:
+    """A line that GitHub's runner and Azure's agent, which read logs for commands, take for text."""
+    if line.lstrip().startswith("::"):
+        line = f"\\{line}"
+    return line.replace("##[", "##\\[").replace("##vso[", "##vso\\[")
 
 
 def _plain(report: Report, encoding: str) -> str:

@@ -1,0 +1,79 @@
+"""One report in every format, beside a file that one can look at.
+
+After a change that is meant, `UPDATE_GOLDEN=1 pytest tests/formats/test_golden.py` writes the files anew.
+"""
+
+import io
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from jaxdoctor import __version__, pages
+from jaxdoctor.format import FORMATS
+from jaxdoctor.registry import Folder
+from jaxdoctor.rule import Rule
+from tests.reports import EMPTY, GOLDEN, HOSTILE, HUGE
+
+FOLDER = Path(__file__).parent / "golden"
+
+STEERING = {"\x1b", "\x07", "\r", "\x00", "\u202e", "\u2028", "\ud800"}
+
+
+@pytest.fixture(autouse=True)
+def _plain_surroundings(monkeypatch):
+    for name in ("COLUMNS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def in_format(name, report):
+    out = io.StringIO()
+    FORMATS.load(name).write(report, out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_the_golden_report_in_every_format(name, monkeypatch):
+    """The pages of the rules are left out: they change with the rules, and have tests of their own."""
+    monkeypatch.setattr(pages, "RULES", Folder("jaxdoctor.schema", Rule, noun="rule"))
+    path = FOLDER / f"report{FORMATS.load(name).suffix}"
+
+    text = (
+        in_format(name, GOLDEN)
+        .replace(f'"{__version__}"', '"VERSION"')
+        .replace(f" {__version__}<", " VERSION<")
+    )
+
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_golden_file_has_its_format():
+    suffixes = {FORMATS.load(name).suffix for name in FORMATS.names()}
+
+    assert {path.name for path in FOLDER.iterdir()} == {f"report{suffix}" for suffix in suffixes}
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_every_format_writes_an_empty_report(name):
+    assert in_format(name, EMPTY).endswith("\n")
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_no_format_passes_on_what_steers(name):
+    """Control characters, changes of direction and broken Unicode of a file name appear escaped."""
+    text = in_format(name, HOSTILE)
+
+    assert not STEERING & set(text)
+    assert "smuggled" in text
+    assert text.encode("utf-8")
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_ten_thousand_findings_take_less_than_two_seconds(name):
+    started = time.perf_counter()
+    in_format(name, HUGE)
+
+    assert time.perf_counter() - started < 2
