@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxdoctor.dtypes import dtype_named
+from jaxdoctor.finding import Location, Severity
+
 LARGE_STATE_BYTES = 256 * 2**20
 """A state that is held twice is worth a word from this size on."""
+
+
+DAY = 86_400.0
+YEAR = 365 * DAY
+
+LONG_RUN_DAYS = 30
+"""A counter that ends within a run of so many days is an error."""
+
+MANY_CALLS = 1_000_000_000
+"""Where no rate is known, a limit within so many calls is worth a warning."""
 
 
 class Change(enum.StrEnum):
@@ -23,32 +35,36 @@ class Change(enum.StrEnum):
     WEAKENS = "becomes weak"
     HARDENS = "stops being weak"
 
+    @property
+    def plural(self) -> str:
+        """The words after several leaves: "stop being weak"."""
+        verb, space, rest = self.value.partition(" ")
+        return f"{verb.removesuffix('s')}{space}{rest}"
+
 
 DTYPE_CHANGES = (Change.WIDENS, Change.NARROWS, Change.CONVERTS)
 WEAK_CHANGES = (Change.WEAKENS, Change.HARDENS)
 TREE_CHANGES = (Change.APPEARS, Change.VANISHES, Change.RESHAPES)
 
 
-def bits(dtype: str) -> int:
-    """The bits of one element, from NumPy's or ml_dtypes' name; 0 where the name does not say."""
-    found = re.search(r"\d+", dtype)
-    return int(found.group()) if found else 0
-
-
-def kind(dtype: str) -> str:
-    """Of what kind: "float", "int", "uint", "complex", "bool" or, for a key, "key"."""
-    word = re.match(r"[a-z]+", dtype)
-    return (word.group() if word else dtype).replace("bfloat", "float")
-
-
 def is_wider(dtype: str, than: str) -> bool:
     """Whether both are of one kind and the first has more bits."""
-    return kind(dtype) == kind(than) and bits(dtype) > bits(than)
+    one, other = dtype_named(dtype), dtype_named(than)
+    return one.kind == other.kind and one.bits > other.bits
 
 
 def abstract_type(dtype: str, shape: tuple[int, ...], *, weak: bool) -> str:
     """As JAX writes it: "float32[128,64]", a weak one with "~" before it."""
     return f"{'~' * weak}{dtype}[{','.join(str(size) for size in shape)}]"
+
+
+def spoken(seconds: float) -> str:
+    """A time as people say it: "36 minutes"."""
+    units = (("year", YEAR), ("day", DAY), ("hour", 3600.0), ("minute", 60.0))
+    for unit, length in units:
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}s"
+    return f"{seconds:.0f} seconds" if seconds >= 1 else "less than a second"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +92,21 @@ class Site:
     partner: str | None = None
     """The operand that forced an implicit conversion: "float32[]"."""
 
+    library: bool = False
+    """The place is in an installed package, where the user cannot mend it."""
+
     through: tuple[str, ...] = ()
     """The calls that lead there, outermost first: "train.py:30 in update"."""
+
+    @property
+    def cause(self) -> str:
+        """The end of a sentence: ", where a float32[] operand promotes it: p - LR * g"."""
+        if self.primitive == "argument":
+            return ", being an argument as it is"
+        quoted = f": {self.source}" if self.source else ""
+        if self.partner:
+            return f", where a {self.partner} operand promotes it{quoted}"
+        return f", by {self.primitive}{quoted}" if quoted else ""
 
     @property
     def place(self) -> str:
@@ -187,6 +216,22 @@ class Counter:
     site: Site | None = None
     """Where it is added to."""
 
+    def when(self, calls_per_second: float | None) -> str:
+        """As in ", after 36 minutes"; nothing where no rate is known."""
+        seconds = self.seconds(calls_per_second)
+        return "" if seconds is None else f", after {spoken(seconds)}"
+
+    def urgency(self, calls_per_second: float | None) -> Severity | None:
+        """How grave it is to reach the limit; None: no run lasts that long."""
+        if self.calls is None:
+            return None
+        seconds = self.seconds(calls_per_second)
+        if seconds is None:
+            return Severity.WARNING if self.calls <= MANY_CALLS else None
+        if seconds <= LONG_RUN_DAYS * DAY:
+            return Severity.ERROR
+        return Severity.WARNING if seconds <= YEAR else None
+
     def seconds(self, calls_per_second: float | None) -> float | None:
         """Seconds until its limit at that rate."""
         if self.calls is None or not calls_per_second:
@@ -209,6 +254,9 @@ class Signature:
 
     0: stable from the start. Each round is one more trace and compile of the jitted update.
     """
+
+    traces: int = 0
+    """How often it was traced to find that out."""
 
     results: tuple[LeafSignature, ...] = ()
     """Of a gradient transformation: each parameter, and the update that is returned for it."""
@@ -256,6 +304,17 @@ class Signature:
         """The leaves that a call changes."""
         return tuple(leaf for leaf in self.leaves if leaf.change is not None)
 
+    def location(self, leaf: str | None = None, site: Site | None = None) -> Location:
+        """Where a finding about it points: the source line, where one is known."""
+        if site is None or site.file is None:
+            return Location(path=self.target, leaf=leaf)
+        return Location(path=site.file, line=site.line, leaf=leaf)
+
+    @property
+    def context(self) -> str:
+        """What a finding adds to its message where the same target was traced in several ways."""
+        return f" ({self.setting})" if self.x64 or self.params_dtype else ""
+
     @property
     def setting(self) -> str:
         """As in "x64, params bfloat16": how this one differs from its neighbours in a sweep."""
@@ -287,11 +346,12 @@ class Signature:
     @property
     def has_unexpected_x64(self) -> bool:
         """Whether the state or the program holds 64-bit floats though no argument does."""
-        return self.x64 and bool(self.wide_leaves or self.wide_sites)
+        return bool(self.wide_leaves or self.wide_sites)
 
     @property
     def wide_leaves(self) -> tuple[LeafSignature, ...]:
-        """The leaves of the state that are 64-bit floats though no argument is."""
-        if any("float64" in text for text in self.inputs) or not self.inputs:
+        """Under x64, the 64-bit leaves that a transformation made for parameters that are not."""
+        wide = {"float64", "int64", "complex128"}
+        if not self.x64 or not self.results or any(leaf.dtype_in in wide for leaf in self.results):
             return ()
-        return tuple(leaf for leaf in self.leaves if "float64" in (leaf.dtype_in, leaf.dtype_out))
+        return tuple(leaf for leaf in self.leaves if leaf.dtype_out in wide and not leaf.weak_out)

@@ -13,16 +13,16 @@ LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
     ("errors", "precision", "finding", "progress", "streams", "dtypes", "release", "product", "host"),
     ("budget", "mjcf", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
-    ("outcome", "prescription", "worker"),
+    ("outcome", "prescription", "worker", "parameters"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),
     ("format", "counters", "reading", "expectation"),
     ("wording",),
     ("exchange", "screen", "pages", "fingerprint"),
     ("summary", "charts"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),
-    ("diagnose", "census", "roles", "discover", "replay", "census", "roles", "discover"),
+    ("diagnose", "census", "roles", "discover", "replay", "trace"),
     ("machine",),
-    ("scan", "probe", "scan"),
+    ("scan", "probe", "update"),
     ("watch",),
     ("publish",),
     ("options",),
@@ -36,7 +36,7 @@ PLUGS = {"rules", "readers", "formats", "cards", "sources", "scenarios", "comman
 """Folders whose modules never import one another."""
 
 HEAVY = {"jax", "jaxlib", "mujoco", "optax", "brax", "flax", "orbax", "torch"}
-MAY_BE_HEAVY = {"replay", "sources", "remedies"}
+MAY_BE_HEAVY = {"replay", "trace", "sources", "remedies"}
 
 
 def modules() -> list[Path]:

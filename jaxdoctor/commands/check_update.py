@@ -1,0 +1,72 @@
+"""`jaxdoctor check-update`: an update function, before it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from jaxdoctor.command import Command
+from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption
+
+
+def check_update(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="package.module:function or file.py:function, which takes nothing and returns "
+            "(update, state, *args) or an optax transformation; or the word optax, for every transform in it."
+        ),
+    ],
+    params: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a transformation: the parameters, as w=float32[128,64],b=bfloat16[64], as a checkpoint, "
+            "or as module:object."
+        ),
+    ] = None,
+    params_dtype: Annotated[
+        str | None,
+        typer.Option(help="Dtypes to give to the parameters, one after the other: float32,bfloat16."),
+    ] = None,
+    x64: Annotated[str, typer.Option(help="Trace with jax_enable_x64 off, on, or both.")] = "off",
+    calls_per_second: Annotated[
+        float | None,
+        typer.Option(min=0, help="How often the update will be called, to tell when counters end."),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option(min=1, help="Seconds until the worker process is ended.")
+    ] = 120.0,
+    format_names: FormatOption = None,
+    output: OutputOption = None,
+    fail_on: FailOnOption = "error",
+    quiet: QuietOption = False,
+) -> None:
+    """Judge an update function's dtypes, weak types and counters before it runs.
+
+    The target's code is executed, in a process of its own with a time limit. What it builds is only traced:
+    no array of the state is made, and nothing is compiled.
+    """
+    from jaxdoctor.errors import UnknownNameError
+    from jaxdoctor.progress import shown
+    from jaxdoctor.publish import publish
+    from jaxdoctor.update import X64_SETTINGS, Wish
+    from jaxdoctor.update import check_update as check
+
+    if x64 not in X64_SETTINGS:
+        raise UnknownNameError("--x64 setting", x64, X64_SETTINGS)
+    wish = Wish(
+        target=target,
+        params=params,
+        params_dtypes=tuple(word.strip() for word in (params_dtype or "").split(",") if word.strip()),
+        x64=X64_SETTINGS[x64],
+        calls_per_second=calls_per_second,
+        time_limit=time_limit,
+    )
+    typer.echo(f"executing {target} in a process of its own, ended after {time_limit:g} s", err=True)
+    with shown(quiet=quiet) as progress:
+        report = check(wish, progress=progress)
+    raise typer.Exit(publish(report, format_names or [], output or [], fail_on))
+
+
+COMMAND = Command(check_update)

@@ -1,0 +1,214 @@
+"""From what the user typed to an update function, a state and arguments. Runs the user's code."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import operator
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UnknownNameError, UsageError
+
+SHAPES = "a function without arguments that returns (update, state, *args), or an optax transformation"
+
+LONGEST_QUOTE = 240
+"""Of somebody else's message, so many characters are quoted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is judged: `update(state, *args)` returns the next state, alone or first of a tuple."""
+
+    update: Callable[..., Any]
+    state: Any
+    args: tuple[Any, ...] = ()
+    params: Any = None
+    """Of a gradient transformation: what its returned updates are compared with, leaf by leaf."""
+
+
+def find(target: str) -> Any:
+    """The object that `package.module:name` or `file.py:name` names.
+
+    Raises:
+        UsageError: nothing of that name can be imported.
+        NothingExaminedError: the import raises.
+    """
+    where, colon, name = target.rpartition(":")
+    if not colon or not where or not name:
+        raise UsageError(
+            f"{target!r} names no function", hint="write package.module:function or file.py:function"
+        )
+    module = _load(where)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            known = [known for known in vars(module) if callable(getattr(module, known)) and known[0] != "_"]
+            raise UnknownNameError(f"function in {where}", name, known)
+        found = getattr(found, part)
+    return found
+
+
+def _load(where: str) -> Any:
+    try:
+        if where.endswith(".py"):
+            return _load_file(Path(where))
+        return importlib.import_module(where)
+    except JaxdoctorError:
+        raise
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{where} cannot be imported: {first_line(error)}",
+            hint="run it from the folder that holds the package, or name the file: path/to/train.py:function",
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise NothingExaminedError(
+            f"importing {where} raises {first_line(error)}", hint=_whereabouts(error)
+        ) from error
+
+
+def _load_file(path: Path) -> Any:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}", hint="write the path as seen from this folder")
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def build(found: Any, target: str, params: Any) -> Subject:
+    """Calls the target, unless it is a transformation itself, and makes sense of what it returns.
+
+    Raises:
+        UsageError: it needs arguments, or it returned something else.
+        JaxdoctorError: whatever the call raised, as an error of ours.
+    """
+    if is_transform(found):
+        return of_transform(found, params)
+    if not callable(found):
+        raise UsageError(f"{target} is {_kind(found)}", hint=f"name {SHAPES}")
+    needed = _required(found)
+    if needed:
+        raise UsageError(
+            f"{target} needs {'an argument' if len(needed) == 1 else 'arguments'}: {', '.join(needed)}",
+            hint=f"wrap it: def target(): return {getattr(found, '__name__', 'it')}(...)",
+        )
+    made = found()
+    if is_transform(made):
+        return of_transform(made, params)
+    if isinstance(made, tuple) and len(made) > 1 and callable(made[0]):
+        return Subject(update=made[0], state=made[1], args=tuple(made[2:]))
+    raise UsageError(f"{target} returned {_kind(made)}", hint=f"give {SHAPES}")
+
+
+def is_transform(found: Any) -> bool:
+    """Whether it is shaped like optax's `GradientTransformation`."""
+    if inspect.isclass(found):
+        return False
+    return callable(getattr(found, "init", None)) and callable(getattr(found, "update", None))
+
+
+def of_transform(transform: Any, params: Any) -> Subject:
+    """One step of a gradient transformation, whose gradients have the parameters' types."""
+    if params is None:
+        raise UsageError(
+            "a gradient transformation needs parameters to be checked against",
+            hint="give --params 'w=float32[128,64],b=float32[64]', a checkpoint, or module:object",
+        )
+    wanted = _keywords(transform.update)
+
+    def update(state: Any, updates: Any, params: Any) -> tuple[Any, Any]:
+        values = {name: value for name, value in _extra(updates).items() if name in wanted} if wanted else {}
+        new_updates, new_state = transform.update(updates, state, params, **values)
+        return new_state, new_updates
+
+    return Subject(update=update, state=transform.init(params), args=(params, params), params=params)
+
+
+ALWAYS_WANTED = ("value", "grad", "value_fn")
+"""What an extra-args transformation is called with even if it does not name it: a chain names nothing."""
+
+
+def _keywords(update: Callable[..., Any]) -> set[str]:
+    """The names of the extra arguments to call it with; none unless it takes extra arguments at all."""
+    try:
+        parameters = inspect.signature(update).parameters
+    except (TypeError, ValueError):
+        return set()
+    named = {name for name, each in parameters.items() if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+    return named | set(ALWAYS_WANTED) if takes_any else named
+
+
+def _extra(updates: Any) -> dict[str, Any]:
+    """What optax's own transforms ask for by name: a value of the loss, its gradient, the loss itself."""
+    import jax  # noqa: PLC0415 (the finding and the errors above work without)
+    import jax.numpy as jnp  # noqa: PLC0415
+
+    def loss(params: Any, *_: Any, **__: Any) -> Any:
+        squares = [jnp.vdot(leaf, leaf).real for leaf in jax.tree.leaves(params)]
+        return functools.reduce(operator.add, squares) if squares else jnp.float32(0)
+
+    return {"value": loss(updates), "grad": updates, "value_fn": loss, "obj_fn": loss}
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [each.name for each in parameters if each.default is each.empty and each.kind not in variadic]
+
+
+def _kind(value: Any) -> str:
+    if inspect.ismodule(value):
+        return f"the module {value.__name__}"
+    if isinstance(value, tuple):
+        return f"a tuple of {', '.join(type(each).__name__ for each in value) or 'nothing'}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def first_line(error: BaseException) -> str:
+    """The type of the error and the first line that it says, not too much of it."""
+    said = str(error).strip().partition("\n")[0]
+    name = type(error).__name__
+    return f"{name}: {said[:LONGEST_QUOTE]}" if said else name
+
+
+def _whereabouts(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if is_users(frame.filename)]
+    if not own:
+        return "run it by hand to see the whole error"
+    return f"it is raised at {own[-1].filename}:{own[-1].lineno}; run it by hand to see the whole error"
+
+
+def is_users(file: str) -> bool:
+    """Whether a frame of that file is neither jax's, nor ours, nor Python's own."""
+    inner = (
+        "/jax/",
+        "/jaxlib/",
+        "/jaxdoctor/trace/",
+        "/jaxdoctor/worker.py",
+        "/contextlib.py",
+        "/functools.py",
+    )
+    return not file.startswith("<") and not any(part in file for part in (*inner, "/importlib/", "/runpy.py"))
+
+
+def raised(error: BaseException, doing: str) -> JaxdoctorError:
+    """An exception of the user's code as an error of ours."""
+    if isinstance(error, JaxdoctorError):
+        return error
+    return NothingExaminedError(f"{doing} raises {first_line(error)}", hint=_whereabouts(error))

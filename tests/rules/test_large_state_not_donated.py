@@ -1,0 +1,17 @@
+"""JD510: donation."""
+
+import pytest
+
+from jaxdoctor.rules.large_state_not_donated import large_state_not_donated
+from tests.signatures import hits, signature
+
+
+def test_a_large_state_that_a_jitted_update_keeps_is_told():
+    (finding,) = hits(large_state_not_donated, signature(donated=False, state_bytes=12 * 2**30))
+
+    assert finding.message == "the state of 12.0 GiB is held twice while the update runs"
+
+
+@pytest.mark.parametrize(("donated", "size"), [(True, 2**40), (None, 2**40), (False, 2**20)])
+def test_a_donated_an_unjitted_and_a_small_one_are_healthy(donated, size):
+    assert not hits(large_state_not_donated, signature(donated=donated, state_bytes=size))

@@ -1,0 +1,38 @@
+"""JD504: scalars that make arrays wide."""
+
+from dataclasses import replace
+
+from jaxdoctor.rules.update_promotes import update_promotes
+from tests.signatures import SITE, hits, leaf, signature
+
+
+def test_updates_wider_than_their_parameters_are_named_with_the_line():
+    wide = signature(
+        results=(leaf("w", "bfloat16", "float32", sites=(SITE,)), leaf("b", "bfloat16", "float32"))
+    )
+
+    (finding,) = hits(update_promotes, wide)
+
+    assert finding.message == (
+        "the update for w (and 1 more) is float32[], the parameter bfloat16[], "
+        "where a float32[] operand promotes it: return p - LR * g"
+    )
+
+
+def test_a_promotion_inside_is_cured_at_its_own_line():
+    (finding,) = hits(update_promotes, signature(promotions=(SITE,)))
+
+    assert finding.location.line == 4
+    assert finding.fix == "at train.py:4, cast the float32[] operand with .astype(jnp.bfloat16)"
+
+
+def test_a_promotion_inside_a_package_is_cured_by_its_caller():
+    site = replace(SITE, file="optax/_src/transform.py", library=True)
+
+    (finding,) = hits(update_promotes, signature(promotions=(site,)))
+
+    assert finding.fix.endswith("give it a scalar of dtype bfloat16 from train.py:8 in update")
+
+
+def test_updates_of_their_parameters_dtype_are_healthy():
+    assert not hits(update_promotes, signature(results=(leaf("w", "bfloat16", "bfloat16"),)))

@@ -1,0 +1,29 @@
+"""JD502: weak types."""
+
+from jaxdoctor.rules.weak_type_drifts import weak_type_drifts
+from tests.signatures import hits, leaf, signature
+
+
+def test_a_weak_type_that_is_lost_costs_a_compile():
+    (finding,) = hits(weak_type_drifts, signature(leaf("step", "~int32", "int32"), rounds=1))
+
+    assert finding.message == (
+        "step stops being weak in the first call: ~int32[] becomes int32[]; jit compiles the step 2 times"
+    )
+    assert finding.fix == "where the state is made, give step the dtype int32"
+
+
+def test_several_leaves_are_one_finding_for_each_direction():
+    drifting = signature(
+        leaf("a", "~int32", "int32"), leaf("b", "~float32", "float32"), leaf("c", "int32", "~int32"), rounds=1
+    )
+
+    gained, lost = hits(weak_type_drifts, drifting)
+
+    assert lost.message.startswith("2 leaves stop being weak in the first call, first a")
+    assert gained.message.startswith("c becomes weak")
+
+
+def test_a_leaf_that_stays_weak_is_healthy():
+    """Flax's TrainState begins at a Python 0, and `step + 1` is as weak."""
+    assert not hits(weak_type_drifts, signature(leaf("step", "~int32", "~int32")))
