@@ -18,6 +18,12 @@ TF32_SINCE = (8, 0)
 TPU = "TPU"
 
 
+def has_tf32(compute_capability: str) -> bool:
+    """Whether an NVIDIA card of that capability has TF32. AMD's ("gfx942") do not count as such."""
+    parts = compute_capability.split(".")
+    return all(part.isdecimal() for part in parts) and tuple(int(part) for part in parts) >= TF32_SINCE
+
+
 @dataclass(frozen=True, kw_only=True)
 class Card:
     """One accelerator that a user can name."""
@@ -48,9 +54,7 @@ class Card:
     @property
     def tf32(self) -> bool:
         """Whether float32 products may run as TF32."""
-        if self.compute_capability is None:
-            return False
-        return tuple(int(part) for part in self.compute_capability.split(".")) >= TF32_SINCE
+        return self.compute_capability is not None and has_tf32(self.compute_capability)
 
     @property
     def default_bits(self) -> int:

@@ -42,7 +42,20 @@ class Environment:
     """One machine with one JAX as configured for one process."""
 
     accelerator: Accelerator
+    """The one that is judged."""
+
+    here: Accelerator | None = None
+    """The one of this machine, where another is judged."""
+
+    idle_gpus: tuple[str, ...] = ()
+    """Cards that nvidia-smi lists while JAX computes on the CPU."""
+
     cpu_cores: int
+    """That may really be used, after affinity and control groups."""
+
+    cpu_threads: int | None = None
+    """In the pool of XLA:CPU, as a process of the user's would get it."""
+
     platform: str
     """The operating system and architecture: "Linux-x86_64"."""
 
@@ -60,6 +73,15 @@ class Environment:
 
     unknown_xla_flags: tuple[str, ...] = ()
     """Flags that end the process when JAX starts; found in a child process."""
+
+    refused_xla_flags: Mapping[str, str] = field(default_factory=dict)
+    """Flags that exist and end the process all the same, with why; "XLA_FLAGS" stands for all of them."""
+
+    unread_xla_flags: str = ""
+    """What XLA does not look at, because a word without a dash stands before it."""
+
+    unread_settings: Mapping[str, str] = field(default_factory=dict)
+    """JAX_* variables that this JAX does not know, with the nearest that it does."""
 
     x64: bool = False
     assumed: str | None = None

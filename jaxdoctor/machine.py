@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import os
 import platform
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxdoctor.card import ANY_TF32, HERE, Card, card_named
+from jaxdoctor.card import ANY_TF32, HERE, Card, card_named, card_of_device_kind
 from jaxdoctor.delivery import SETTINGS, X64, Deliveries
 from jaxdoctor.environment import Accelerator, Environment
+from jaxdoctor.errors import WorkerError
 from jaxdoctor.expectation import deliveries_of_card, level_of
 from jaxdoctor.finding import Skipped
+from jaxdoctor.host.cores import pool_threads, usable_cores
+from jaxdoctor.host.nvidia import NvidiaSmi, ask_nvidia_smi, kernel_driver
 from jaxdoctor.host.versions import installed_versions
+from jaxdoctor.host.xla_flags import XLA_FLAGS, read_xla_flags
 from jaxdoctor.precision import Precision
 from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.refusals import Refusals, find_refusals
+from jaxdoctor.survey import Survey
+from jaxdoctor.worker import WorkerTimeoutError, run
+
+SURVEY = "jaxdoctor.replay.machine:survey"
+
+PRECISION_VARIABLE = "JAX_DEFAULT_MATMUL_PRECISION"
+OVERRIDE_VARIABLE = "NVIDIA_TF32_OVERRIDE"
+
+POLITE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+"""Otherwise a look at the card takes three quarters of its memory from whoever trains on it."""
+
+FLOAT64: Mapping[str, str | None] = {"JAX_ENABLE_X64": "1", PRECISION_VARIABLE: None}
+"""The level does not matter to float64, and a preset could forbid it."""
+
+SHARE_OF_MEASURING = 0.7
+"""Of a worker's time limit; the rest is for starting JAX and the product that was begun last."""
+
+NEAR = 0.75
+"""A JAX_* variable that JAX does not know is taken for a mistyped one from this similarity on."""
+
+READ_WITHOUT_BEING_OPTIONS = (
+    # Variables that jax reads from the environment itself; every other JAX_* one is an option's.
+    "JAX_BACKEND_TARGET",
+    "JAX_COORDINATOR_ADDRESS",
+    "JAX_COORDINATOR_BIND_ADDRESS",
+    "JAX_COORDINATOR_PORT",
+    "JAX_EXPORT_IGNORE_FORWARD_COMPATIBILIY",
+    "JAX_FORCE_TPU_INIT",
+    "JAX_LOCAL_DEVICE_IDS",
+    "JAX_PARTITION_INDEX",
+    "JAX_SKIP_CUDA_CONSTRAINTS_CHECK",
+    "JAX_SLICE_INDEX",
+)
+
+UNKNOWN = Accelerator(name="unknown", platform="unknown")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +71,7 @@ class Machine:
     """What is judged: measured here, or expected of the card that is asked about."""
 
     measured: Deliveries | None = None
-    """What was measured on this device."""
+    """What was measured on this device; the same as `deliveries` when nothing else is judged."""
 
     setting: str
     """Which of the deliveries' settings DEFAULT means, as JAX is configured here."""
@@ -48,39 +92,192 @@ class Machine:
         return self.environment, self.deliveries
 
 
-def examine(
-    card: str = HERE,
-    *,
-    time_limit: float = 60.0,  # noqa: ARG001 (the next commit measures)
-    progress: Progress = SILENT,
-) -> Machine:
+def examine(card: str = HERE, *, time_limit: float = 60.0, progress: Progress = SILENT) -> Machine:
     """The machine that is here, or the one that a card's name stands for.
 
     Args:
-        card: a name from `cards/`, or "here".
+        card: a name from `cards/`, or "here". Where JAX has no accelerator, "here" stands for any card with
+            TF32, or for the one that nvidia-smi lists.
         time_limit: seconds for everything.
         progress: is told of the stages.
 
     Raises:
         UnknownNameError: no card is called so.
     """
-    progress.stage("looking at the machine")
-    judged = ANY_TF32 if card == HERE else card_named(card)
+    asked = None if card == HERE else card_named(card)
+    with ThreadPoolExecutor(1) as pool:
+        smi = pool.submit(ask_nvidia_smi)
+        look = _Look(time.monotonic() + time_limit, progress)
+        look.survey(measure=asked is None)
+    return _machine(asked, look, smi)
+
+
+class _Look:
+    """One look at this machine: workers first as the user configured JAX, then without what it dies of."""
+
+    def __init__(self, deadline: float, progress: Progress) -> None:
+        self.deadline = deadline
+        self.progress = progress
+        self.flags = read_xla_flags(os.environ.get(XLA_FLAGS))
+        self.refusals = Refusals()
+        self.surveys: list[Survey] = []
+        self.skipped: list[Skipped] = []
+
+    def survey(self, *, measure: bool) -> None:
+        configured = level_of(os.environ.get(PRECISION_VARIABLE))
+        levels = [setting for setting in SETTINGS if setting != X64] if measure else []
+        extra = [configured] if measure and configured not in SETTINGS else []
+        try:
+            self._run([*levels, *extra])
+        except WorkerTimeoutError as error:
+            self.skipped.append(Skipped(subject="this device", reason=str(error)))
+            return
+        except WorkerError:
+            self.progress.stage("finding the setting that JAX dies of")
+            self.refusals = find_refusals(os.environ, self.flags, self.deadline)
+            if not self._try("this device", levels):
+                return
+        if measure:
+            self._try("float64 products", [X64], FLOAT64)
+
+    def _try(
+        self, subject: str, settings: Sequence[str], extra: Mapping[str, str | None] | None = None
+    ) -> bool:
+        try:
+            self._run(settings, extra)
+        except WorkerError as error:
+            self.skipped.append(Skipped(subject=subject, reason=f"{error}; {error.hint}"))
+            return False
+        return True
+
+    def _run(self, settings: Sequence[str], extra: Mapping[str, str | None] | None = None) -> None:
+        seconds = max(1.0, self.deadline - time.monotonic())
+        polite = {name: value for name, value in POLITE.items() if name not in os.environ}
+        survey = run(
+            SURVEY,
+            tuple(settings),
+            seconds * SHARE_OF_MEASURING,
+            environment={**polite, **self.refusals.variables, **(extra or {})},
+            time_limit=seconds,
+            progress=self.progress,
+            subject="the look at this device",
+        )
+        assert isinstance(survey, Survey)
+        self.surveys.append(survey)
+        self.skipped += survey.skipped
+
+
+def _machine(asked: Card | None, look: _Look, smi: Future[NvidiaSmi]) -> Machine:
+    answer = smi.result()
+    survey = look.surveys[0] if look.surveys else None
+    here = _with_driver(survey.accelerator if survey else UNKNOWN, answer)
+    judged = asked or _stand_in(here, answer)
     versions = installed_versions()
-    setting = level_of(os.environ.get("JAX_DEFAULT_MATMUL_PRECISION"))
-    environment = Environment(
-        accelerator=_accelerator(judged),
-        cpu_cores=len(os.sched_getaffinity(0)),
+    measured = _measured(here, look.surveys)
+    setting = _setting(survey, look.refusals)
+    deliveries = measured
+    if judged is not None:
+        deliveries = deliveries_of_card(
+            judged,
+            versions["jaxlib"] or "",
+            xla_flags=look.flags.values,
+            tf32_override=os.environ.get(OVERRIDE_VARIABLE),
+            settings=dict.fromkeys([*SETTINGS, setting]),
+        )
+    environment = _environment(look, here=here, versions=versions, answer=answer)
+    if judged is not None:
+        environment = dataclasses.replace(
+            environment, accelerator=_accelerator(judged), here=here, assumed=_assumption(asked, judged, here)
+        )
+    trouble = [Skipped(subject="nvidia-smi", reason=answer.trouble)] if answer.trouble else []
+    return Machine(
+        environment=environment,
+        deliveries=deliveries,
+        measured=measured if measured.products else None,
+        setting=setting,
+        variables=look.refusals.variables,
+        skipped=(*look.skipped, *trouble),
+    )
+
+
+def _setting(survey: Survey | None, refusals: Refusals) -> str:
+    if survey is None:
+        refused = PRECISION_VARIABLE in refusals.settings
+        return level_of(None if refused else os.environ.get(PRECISION_VARIABLE))
+    return X64 if survey.x64 else level_of(survey.matmul_precision)
+
+
+def _stand_in(here: Accelerator, answer: NvidiaSmi) -> Card | None:
+    """What is judged when JAX has no accelerator here; None when it has one."""
+    if here.platform not in {"cpu", UNKNOWN.platform}:
+        return None
+    listed = [card for gpu in answer.gpus if (card := card_of_device_kind(gpu.name))]
+    return listed[0] if listed else ANY_TF32
+
+
+def _assumption(asked: Card | None, judged: Card, here: Accelerator) -> str:
+    if asked is not None:
+        return f"judged as {judged.name}, as asked; this machine has {here.name}"
+    if here is UNKNOWN:
+        return f"JAX does not start here; judged as {judged.name}"
+    if judged is ANY_TF32:
+        return f"no accelerator here; judged as {judged.name}"
+    return f"JAX computes on the CPU; judged as the {judged.name} that nvidia-smi lists"
+
+
+def _measured(here: Accelerator, surveys: Sequence[Survey]) -> Deliveries:
+    return Deliveries(
+        machine=here.name, products=tuple(product for survey in surveys for product in survey.products)
+    )
+
+
+def _environment(
+    look: _Look, *, here: Accelerator, versions: Mapping[str, str | None], answer: NvidiaSmi
+) -> Environment:
+    survey = look.surveys[0] if look.surveys else None
+    on_cpu = here.platform == "cpu"
+    return Environment(
+        accelerator=here,
+        idle_gpus=tuple(gpu.name for gpu in answer.gpus) if on_cpu else (),
+        cpu_cores=usable_cores(),
+        cpu_threads=pool_threads(os.environ),
         platform=f"{platform.system()}-{platform.machine()}",
         versions=versions,
-        assumed=f"judged as {judged.name}",
+        settings={
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name.startswith("JAX_") or name == OVERRIDE_VARIABLE
+        },
+        refused_settings=look.refusals.settings,
+        unread_settings=_unread(survey.options) if survey else {},
+        xla_flags=look.flags.values,
+        unknown_xla_flags=look.refusals.unknown_flags,
+        refused_xla_flags=look.refusals.refused_flags,
+        unread_xla_flags=look.flags.unread,
+        x64=survey.x64 if survey else False,
     )
-    deliveries = deliveries_of_card(
-        judged, versions["jaxlib"] or "", settings=dict.fromkeys([*SETTINGS, setting])
-    )
-    return Machine(
-        environment=environment, deliveries=deliveries, setting=X64 if environment.x64 else setting
-    )
+
+
+def _unread(options: Sequence[str]) -> dict[str, str]:
+    known = [option.upper() for option in options]
+    unread = {}
+    for name in sorted(os.environ):
+        if name.upper().startswith("JAX_") and name not in {*known, *READ_WITHOUT_BEING_OPTIONS}:
+            near = difflib.get_close_matches(name.upper(), known, n=1, cutoff=NEAR)
+            if near:
+                unread[name] = near[0]
+    return unread
+
+
+def _with_driver(found: Accelerator, answer: NvidiaSmi) -> Accelerator:
+    """The same with what nvidia-smi knows of it."""
+    if found.platform != "gpu":
+        return found
+    for gpu in answer.gpus:
+        if gpu.name == found.name:
+            memory = gpu.memory_bytes or found.memory_bytes
+            return dataclasses.replace(found, driver=gpu.driver, memory_bytes=memory, ecc=gpu.ecc)
+    return dataclasses.replace(found, driver=kernel_driver())
 
 
 def _accelerator(card: Card) -> Accelerator:
@@ -89,7 +286,7 @@ def _accelerator(card: Card) -> Accelerator:
         platform=card.platform,
         card=None if card is ANY_TF32 else card.name,
         compute_capability=None if card is ANY_TF32 else card.compute_capability,
-        market=card.market,
+        market=None if card is ANY_TF32 else card.market,
         memory_bytes=None if card.memory_gib is None else int(card.memory_gib * 2**30),
         fp64_ratio=card.fp64_ratio,
         tf32=card.tf32,

@@ -13,7 +13,7 @@ LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
     ("errors", "precision", "finding", "progress", "streams", "dtypes", "release", "product", "host"),
     ("budget", "mjcf", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
-    ("outcome", "prescription", "worker", "parameters"),
+    ("outcome", "prescription", "worker", "parameters", "survey", "refusals"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),
     ("format", "counters", "reading", "expectation"),
     ("wording",),

@@ -1,0 +1,167 @@
+"""The machine as a whole: measured here, taken from a card, and with settings that JAX dies of."""
+
+import os
+
+import pytest
+
+from jaxdoctor import machine as machine_module
+from jaxdoctor.delivery import Arithmetic
+from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.machine import examine
+from jaxdoctor.precision import F64, TF32
+
+
+@pytest.fixture(autouse=True)
+def plain_variables(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("JAX_", "XLA_", "NVIDIA_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+
+
+def fake_nvidia_smi(folder, monkeypatch, row):
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\necho '{row}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_a_cpu_is_measured_and_stands_for_any_card_with_tf32():
+    """All settings are float32 here, which is one line; what is judged is TF32."""
+    found = examine()
+
+    assert found.measured.in_one_line == "float32 in all 16 products at default, high, highest"
+    assert {product.arithmetic for product in found.measured.at("x64")} == {Arithmetic.F64}
+    assert {product.side for product in found.measured.products} == {"left", "right"}
+    assert max(product.max_relative_error for product in found.measured.at("highest")) < 1e-5
+    assert all(product.milliseconds > 0 for product in found.measured.products)
+    assert found.environment.assumed == "no accelerator here; judged as any card with TF32"
+    assert (found.environment.here.platform, found.environment.accelerator.tf32) == ("cpu", True)
+    assert found.delivered == TF32
+    assert found.skipped == ()
+
+
+def test_a_named_card_is_judged_with_the_settings_of_here(monkeypatch):
+    monkeypatch.setenv("JAX_DEFAULT_MATMUL_PRECISION", "highest")
+
+    found = examine("rtx-4090")
+
+    assert found.environment.accelerator.card == "rtx-4090"
+    assert found.environment.assumed == "judged as rtx-4090, as asked; this machine has cpu"
+    assert found.measured is None
+    assert (found.setting, found.delivered.mantissa_bits) == ("highest", 23)
+    assert found.environment.settings == {"JAX_DEFAULT_MATMUL_PRECISION": "highest", "JAX_PLATFORMS": "cpu"}
+
+
+def test_x64_makes_float64_the_default(monkeypatch):
+    monkeypatch.setenv("JAX_ENABLE_X64", "true")
+
+    found = examine("a100")
+
+    assert found.environment.x64
+    assert found.delivered == F64
+
+
+def test_a_card_that_jax_does_not_see_is_judged_instead(tmp_path, monkeypatch):
+    """The CPU-only jaxlib is the usual reason."""
+    fake_nvidia_smi(tmp_path, monkeypatch, "Tesla T4, 535.104.05, 15360, Enabled")
+    monkeypatch.setattr(machine_module, "SURVEY", "tests.test_machine:die_under_x64")
+
+    found = examine()
+
+    assert found.environment.idle_gpus == ("Tesla T4",)
+    assert found.environment.assumed == "JAX computes on the CPU; judged as the t4 that nvidia-smi lists"
+
+
+def test_trouble_with_nvidia_smi_is_said(tmp_path, monkeypatch):
+    fake_nvidia_smi(tmp_path, monkeypatch, "NVIDIA-SMI has failed because")
+
+    found = examine("t4")
+
+    assert [skipped.subject for skipped in found.skipped] == ["nvidia-smi"]
+
+
+def test_what_jax_dies_of_is_named_and_the_rest_still_examined(monkeypatch):
+    """Workers that follow get variables with which JAX starts."""
+    monkeypatch.setenv("JAX_DEFAULT_MATMUL_PRECISION", "jax.lax.Precision.HIGH")
+    monkeypatch.setenv("JAX_MATMUL_PRECISION", "highest")
+    monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_disable_tf32=true --xla_gpu_ftz=true word --xla_more")
+
+    found = examine("h100")
+
+    assert list(found.environment.refused_settings) == ["JAX_DEFAULT_MATMUL_PRECISION"]
+    assert found.environment.unknown_xla_flags == ("--xla_gpu_disable_tf32=true",)
+    assert found.environment.unread_xla_flags == "word --xla_more"
+    assert found.environment.unread_settings == {"JAX_MATMUL_PRECISION": "JAX_DEFAULT_MATMUL_PRECISION"}
+    assert found.variables == {"JAX_DEFAULT_MATMUL_PRECISION": None, "XLA_FLAGS": "--xla_gpu_ftz=true"}
+    assert (found.setting, found.delivered) == ("default", TF32)
+
+
+def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
+    """Here the whole look at the device fails; card and settings are reported all the same."""
+    monkeypatch.setattr(machine_module, "SURVEY", "tests.test_worker:die")
+
+    found = examine("rtx-3090", time_limit=30)
+
+    assert found.delivered == TF32
+    assert [skipped.subject for skipped in found.skipped] == ["this device"]
+    assert found.environment.here.name == "unknown"
+
+
+def test_a_worker_that_hangs_ends_at_the_time_limit(monkeypatch):
+    monkeypatch.setattr(machine_module, "SURVEY", "tests.test_machine:sleep_for_ever")
+
+    found = examine(time_limit=2)
+
+    assert "did not end within 2 s" in found.skipped[0].reason
+    assert found.environment.assumed == "JAX does not start here; judged as any card with TF32"
+
+
+def sleep_for_ever(settings, seconds, *, progress):
+    import time
+
+    time.sleep(600)
+
+
+def test_a_float64_worker_that_dies_leaves_float32(monkeypatch):
+    monkeypatch.setattr(machine_module, "SURVEY", "tests.test_machine:die_under_x64")
+
+    found = examine()
+
+    assert found.measured.settings == ("default",)
+    assert [skipped.subject for skipped in found.skipped] == ["float64 products"]
+    assert "SIGSEGV" in found.skipped[0].reason
+
+
+def die_under_x64(settings, seconds, *, progress):
+    import signal
+
+    from jaxdoctor.delivery import Delivery
+    from jaxdoctor.environment import Accelerator
+    from jaxdoctor.survey import Survey
+
+    if "x64" in settings:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    product = Delivery(
+        setting="default",
+        op="dot",
+        shape="64x64 @ 64x64",
+        batched=False,
+        side="left",
+        arithmetic=Arithmetic.F32,
+        mantissa_bits=23,
+        max_relative_error=0.0,
+    )
+    return Survey(
+        accelerator=Accelerator(name="cpu", platform="cpu"),
+        matmul_precision=None,
+        x64=False,
+        options=(),
+        products=(product,),
+        skipped=(),
+    )
+
+
+def test_an_unknown_card_is_misuse():
+    with pytest.raises(UnknownNameError, match="no card named 'rtx-9999'"):
+        examine("rtx-9999")
