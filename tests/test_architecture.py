@@ -18,7 +18,7 @@ LAYERS = (
     ("format", "counters", "reading", "expectation"),
     ("wording",),
     ("exchange", "screen", "pages", "fingerprint"),
-    ("summary", "charts"),
+    ("summary", "web"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),
     ("diagnose", "census", "roles", "discover", "replay", "trace"),
     ("machine",),

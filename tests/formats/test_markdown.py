@@ -23,9 +23,11 @@ def test_every_row_of_a_table_has_the_cells_of_its_head():
 
 
 def test_no_tag_and_no_mention_comes_through():
-    text = markdown(HOSTILE)
+    """In code type neither has an effect, so only the rest is looked at."""
+    text = re.sub(r"(?<!\\)`[^`\n]*`", "", markdown(HOSTILE).partition("```python")[0])
 
-    assert not re.search(r"(?<!\\)<script", re.sub(r"`[^`\n]*`", "", text.partition("```python")[0]))
+    assert "everyone" in text
+    assert not re.search(r"(?<!\\)<script", text)
     assert "@everyone" not in text
 
 
