@@ -14,7 +14,7 @@ from jaxdoctor.reading.files import first_bytes
 from jaxdoctor.reading.pickle_files import SIGHT, faults_of, looks_pickled, read_stream, tree_of, wanted_calls
 from jaxdoctor.reading.pickle_parts import Made
 from jaxdoctor.reading.pickled_arrays import Array, numpy_or_jax
-from jaxdoctor.reading.step_names import step_among, step_in_name
+from jaxdoctor.reading.saved_steps import step_among
 from jaxdoctor.reading.torch_marks import LEGACY_MAGIC
 
 GZIP = b"\x1f\x8b\x08"
@@ -53,13 +53,12 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
 
     tree = tree_of(stream, recognize)
     root = stream.roots[0] if stream.roots else None
-    told = step_in_name(path.name)
     return Checkpoint(
         path=str(path),
         format="pickle",
         leaves=tuple(tree.leaves),
         metadata={"pickles": len(stream.pickles), "wanted_calls": wanted_calls(stream)},
-        step=told if told is not None else step_among(root),
+        step=step_among(root),
         bytes_total=path.stat().st_size,
         bytes_read=budget.bytes_read - before,
         faults=(*faults_of(stream, path), *tree.faults),

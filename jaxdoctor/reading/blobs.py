@@ -33,6 +33,10 @@ class Blob(Protocol):
     """A run of bytes of known size."""
 
     @property
+    def path(self) -> Path:
+        """The file that it lies in."""
+
+    @property
     def size(self) -> int:
         """Bytes in it, as far as that can be told without reading it."""
 
@@ -115,6 +119,11 @@ class Inflated:
 
     window: int = -zlib.MAX_WBITS
     """zlib's `wbits`: negative for a bare stream, 31 for gzip."""
+
+    @property
+    def path(self) -> Path:
+        """The file that it lies in."""
+        return self.packed.path
 
     @contextmanager
     def reading(self, budget: Budget) -> Iterator[ReadAt]:

@@ -107,8 +107,10 @@ def _as_leaf(node: Any, recognize: Recognize, tree: Tree, path: Path) -> Any:
     found = _scalar(node) if _is_plain(node) else _array(node, recognize, tree, path)
     if found is None:
         return node
+    if found.items is not None:
+        return found.items[0] if not found.shape and len(found.items) == 1 else found.items
     tree.leaves.append(found.leaf("/".join(path)))
-    return found.items
+    return None
 
 
 def _is_empty(node: Any) -> bool:
