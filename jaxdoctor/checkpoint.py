@@ -17,6 +17,20 @@ from jaxdoctor.dtypes import DType, dtype_named
 PAIRS = {"hi": "lo", "high": "low", "num1": "num2"}
 """Names of the upper and the lower 32 bits of a count kept in two leaves."""
 
+FAULTS = frozenset(
+    {
+        "unfinished-save",
+        "truncated-file",
+        "corrupt-data",
+        "missing-file",
+        "pointer-not-data",
+        "hostile-content",
+        "unsupported-leaf",
+        "shards-disagree",
+    }
+)
+"""The kinds of fault that have a rule of their own; any other is an unreadable file."""
+
 FIRST_MOMENTS = frozenset({"mu", "m", "exp_avg", "momentum_buffer", "trace", "momentum"})
 SECOND_MOMENTS = frozenset(
     {"nu", "v", "v_row", "v_col", "exp_avg_sq", "max_exp_avg_sq", "nu_max", "square_avg", "sum_of_squares"}
@@ -147,6 +161,11 @@ class Leaf:
         return words(self.path)
 
     @property
+    def masks(self) -> bool:
+        """Whether its name says that infinities or the largest numbers in it are meant."""
+        return any(word in name for name in self.names for word in MASKS)
+
+    @property
     def moment(self) -> int | None:
         """1 or 2 for the first or the second moment of an optimizer, None for everything else."""
         if self.role is not Role.OPTIMIZER:
@@ -189,14 +208,34 @@ class Counter:
         return counted(self.path)
 
     @property
+    def updates(self) -> bool:
+        """Whether it counts the updates of a training state: no draws, no epochs, no environment steps."""
+        names = set(words(self.path))
+        return self.name in UPDATES and not names & RANDOM
+
+    @property
     def saturates(self) -> bool:
         """Whether it is one that Optax increments, which stays at its maximum instead of wrapping."""
         return bool(OPTAX_COUNTS & {self.name}) and bool(OPTIMIZERS & set(words(self.path)))
 
 
+UPDATES = frozenset(
+    {
+        "step",
+        "count",
+        "global_step",
+        "train_step",
+        "gradient_step",
+        "gradient_steps",
+        "n_updates",
+        "num_updates",
+    }
+)
+RANDOM = frozenset({"rng", "rngs", "key", "normalizer", "normalizer_params", "dropout"})
 OPTAX_COUNTS = frozenset({"count", "mini_step", "gradient_step", "notfinite_count", "total_notfinite"})
 OPTIMIZERS = frozenset({"opt_state", "opt_states", "optimizer", "optimizer_state", "optim", "opt", "tx"})
 WRAPPERS = frozenset({"value", "raw_value", "hi", "lo", "high", "low", "num1", "num2"})
+MASKS = ("mask", "best", "causal", "attn_bias", "attention_bias", "lower_bound", "upper_bound", "sentinel")
 BETWEEN_NAMES = re.compile(r"[/.\[\]]+")
 
 
@@ -258,6 +297,10 @@ class Checkpoint:
     def counters(self) -> tuple[Counter, ...]:
         """Every count that was read, halves put together."""
         return tuple(_counters(self.leaves))
+
+    def faults_of(self, kind: str) -> tuple[Fault, ...]:
+        """The faults of one kind."""
+        return tuple(fault for fault in self.faults if fault.kind == kind)
 
     def with_role(self, role: Role) -> tuple[Leaf, ...]:
         """The leaves that are for that."""
@@ -334,12 +377,11 @@ def _limit(leaf: Leaf) -> int | None:
     return leaf.type.maximum if leaf.type.integral else leaf.type.exact_to
 
 
-class Reading(NamedTuple):
+class Sighting(NamedTuple):
     """A counter in one checkpoint of a series."""
 
-    step: int | None
-    value: int | float
-    limit: int | None
+    saved: Checkpoint
+    counter: Counter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,14 +401,19 @@ class Series:
     checkpoints: tuple[Checkpoint, ...]
     expectations: Expectations = field(default_factory=Expectations)
 
-    def counters(self) -> dict[str, list[Reading]]:
-        """Every counter's readings, in the order of the checkpoints that hold it."""
-        found: dict[str, list[Reading]] = {}
-        for checkpoint in self.checkpoints:
-            for counter in checkpoint.counters:
-                reading = Reading(checkpoint.step, counter.value, counter.limit)
-                found.setdefault(counter.path, []).append(reading)
-        return found
+    @functools.cached_property
+    def histories(self) -> dict[str, tuple[Sighting, ...]]:
+        """Each counter by its path, in the order of the checkpoints that hold it."""
+        found: dict[str, list[Sighting]] = {}
+        for saved in self.checkpoints:
+            for counter in saved.counters:
+                found.setdefault(counter.path, []).append(Sighting(saved, counter))
+        return {path: tuple(sightings) for path, sightings in found.items()}
+
+    @property
+    def neighbours(self) -> Iterator[tuple[Checkpoint, Checkpoint]]:
+        """Each checkpoint with the next one."""
+        return itertools.pairwise(self.checkpoints)
 
     @functools.cached_property
     def rate(self) -> float | None:
@@ -375,14 +422,7 @@ class Series:
 
     def rate_of(self, path: str) -> float | None:
         """How fast that counter counts, per second."""
-        return _rate(
-            [
-                (saved.saved_at, counter.value)
-                for saved in self.checkpoints
-                for counter in saved.counters
-                if counter.path == path
-            ]
-        )
+        return _rate([(saved.saved_at, counter.value) for saved, counter in self.histories.get(path, ())])
 
 
 def _rate(readings: Sequence[tuple[float | None, float | None]]) -> float | None:

@@ -23,7 +23,6 @@ LAYERS = (
     ("diagnose", "census", "roles", "discover", "replay", "trace"),
     ("machine",),
     ("scan", "probe", "update"),
-    ("watch",),
     ("publish",),
     ("options",),
     ("watch",),

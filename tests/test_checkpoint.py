@@ -2,7 +2,6 @@
 
 import pytest
 
-from jaxdoctor.checkpoint import Reading
 from jaxdoctor.dtypes import dtype_named
 from tests.builders import START, checkpoint, counts, leaf, series
 
@@ -52,9 +51,9 @@ def test_a_python_number_has_no_limit():
 
 
 def test_a_series_lists_its_counters():
-    assert counts("step", [1000, 2000]).counters() == {
-        "step": [Reading(1000, 1000, 2**31 - 1), Reading(2000, 2000, 2**31 - 1)]
-    }
+    history = counts("step", [10, 20]).histories["step"]
+
+    assert [(saved.step, counter.value) for saved, counter in history] == [(1000, 10), (2000, 20)]
 
 
 def test_the_rate_forgets_an_interval_that_went_backwards():

@@ -1,0 +1,20 @@
+"""What no honest writer writes."""
+
+from jaxdoctor.checkpoint import Fault
+from jaxdoctor.finding import Severity
+from jaxdoctor.rules.hostile_content import hostile_content
+from tests.builders import checkpoint, judged
+
+
+def test_the_fault_is_told_where_it_is():
+    fault = Fault(kind="hostile-content", message="cut", path="run/1/part", leaf="w", evidence={"at": 3})
+
+    (finding,) = judged(hostile_content, checkpoint(faults=(fault,), step=1))
+
+    assert finding.severity is Severity.ERROR
+    assert (finding.location.path, finding.location.leaf) == ("run/1/part", "w")
+    assert (finding.message, finding.evidence) == ("cut", {"at": 3})
+
+
+def test_other_faults_are_left_to_their_rules():
+    assert not judged(hostile_content, checkpoint(faults=(Fault(kind="unsupported-leaf", message="other"),)))

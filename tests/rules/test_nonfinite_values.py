@@ -1,0 +1,57 @@
+"""NaN and infinity, and the infinities that are meant."""
+
+import pytest
+
+from jaxdoctor.finding import Severity
+from jaxdoctor.rules.nonfinite_values import nonfinite_values
+from tests.builders import checkpoint, judged, leaf
+
+
+def values(path="params/w", shape=(256,), role="parameter", **seen):
+    return checkpoint(leaf(path, shape=shape, role=role, seen=seen), step=5)
+
+
+def test_nan_is_counted_and_placed():
+    (finding,) = judged(nonfinite_values, values(nan=1, positive_infinity=1, first_nonfinite=17))
+
+    assert finding.severity is Severity.ERROR
+    assert finding.message == "2 of 256 values are not finite: 1 NaN, 1 infinite, the first at index 17"
+    assert (finding.location.leaf, finding.location.step) == ("params/w", 5)
+
+
+def test_a_sample_is_said_to_be_one():
+    (finding,) = judged(nonfinite_values, values(nan=3, seen=100))
+
+    assert finding.message.endswith("3 NaN (a sample of 256)")
+
+
+def test_finite_values_are_healthy():
+    assert not judged(nonfinite_values, values(minimum=-1, maximum=1))
+
+
+@pytest.mark.parametrize(
+    ("path", "role", "shape", "seen"),
+    [
+        ("params/attention/mask", "parameter", (4, 4), {"negative_infinity": 6, "minimum": 0, "maximum": 0}),
+        ("params/causal", "parameter", (4, 4), {"negative_infinity": 6, "minimum": 0, "maximum": 0}),
+        ("best_loss", "other", (), {"positive_infinity": 1}),
+        ("opt_state/1/info/decrease_error", "optimizer", (), {"positive_infinity": 1}),
+        ("metrics/loss", "metric", (), {"positive_infinity": 1}),
+    ],
+)
+def test_infinities_that_are_meant_are_notes(path, role, shape, seen):
+    (finding,) = judged(nonfinite_values, values(path, shape, role, **seen))
+
+    assert finding.severity is Severity.NOTE
+
+
+def test_nan_in_a_mask_is_an_error_all_the_same():
+    (finding,) = judged(nonfinite_values, values("params/mask", nan=1))
+
+    assert finding.severity is Severity.ERROR
+
+
+def test_infinity_in_a_kernel_is_an_error():
+    (finding,) = judged(nonfinite_values, values(positive_infinity=1, minimum=-1, maximum=3))
+
+    assert finding.severity is Severity.ERROR

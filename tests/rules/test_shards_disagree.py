@@ -1,0 +1,20 @@
+"""Shards that do not fit together."""
+
+from jaxdoctor.checkpoint import Fault
+from jaxdoctor.finding import Severity
+from jaxdoctor.rules.shards_disagree import shards_disagree
+from tests.builders import checkpoint, judged
+
+
+def test_the_fault_is_told_where_it_is():
+    fault = Fault(kind="shards-disagree", message="cut", path="run/1/part", leaf="w", evidence={"at": 3})
+
+    (finding,) = judged(shards_disagree, checkpoint(faults=(fault,), step=1))
+
+    assert finding.severity is Severity.ERROR
+    assert (finding.location.path, finding.location.leaf) == ("run/1/part", "w")
+    assert (finding.message, finding.evidence) == ("cut", {"at": 3})
+
+
+def test_other_faults_are_left_to_their_rules():
+    assert not judged(shards_disagree, checkpoint(faults=(Fault(kind="unsupported-leaf", message="other"),)))

@@ -1,0 +1,25 @@
+"""Saves that nobody finished."""
+
+from jaxdoctor.checkpoint import Fault
+from jaxdoctor.finding import Severity
+from jaxdoctor.rules.unfinished_save import unfinished_save
+from tests.builders import checkpoint, judged
+
+
+def test_an_unfinished_save_is_told():
+    (finding,) = judged(unfinished_save, checkpoint(finished=False, step=3000))
+
+    assert finding.severity is Severity.WARNING
+    assert finding.message == "the save is not finished"
+
+
+def test_what_the_reader_saw_is_said_instead():
+    fault = Fault(kind="unfinished-save", message="no manifest")
+
+    (finding,) = judged(unfinished_save, checkpoint(finished=False, faults=(fault,)))
+
+    assert finding.message == "no manifest"
+
+
+def test_a_finished_save_is_healthy():
+    assert not judged(unfinished_save, checkpoint(step=3000))

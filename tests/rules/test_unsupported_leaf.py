@@ -1,0 +1,25 @@
+"""Leaves that were not judged."""
+
+from jaxdoctor.checkpoint import Fault
+from jaxdoctor.finding import Severity
+from jaxdoctor.rules.unsupported_leaf import unsupported_leaf
+from tests.builders import checkpoint, judged, leaf
+
+
+def test_a_leaf_that_cannot_be_read_is_said_once():
+    fault = Fault(kind="unsupported-leaf", message="blosc2 is not read", leaf="w")
+    saved = checkpoint(leaf("w", unsupported="blosc2 is not read"), leaf("b"), faults=(fault,))
+
+    (finding,) = judged(unsupported_leaf, saved)
+
+    assert (finding.severity, finding.location.leaf) == (Severity.NOTE, "w")
+
+
+def test_a_leaf_says_so_itself():
+    (finding,) = judged(unsupported_leaf, checkpoint(leaf("w", "unknown", unsupported="an object array")))
+
+    assert finding.message == "an object array"
+
+
+def test_leaves_that_were_read_are_not_mentioned():
+    assert not judged(unsupported_leaf, checkpoint(leaf("w"), leaf("b")))

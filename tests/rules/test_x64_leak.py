@@ -1,0 +1,39 @@
+"""64-bit leaves among 32-bit ones."""
+
+import pytest
+
+from jaxdoctor.finding import Severity
+from jaxdoctor.rules.x64_leak import x64_leak
+from tests.builders import checkpoint, judged, leaf
+
+
+def test_one_float64_among_float32_is_told():
+    saved = checkpoint(leaf("params/w", shape=(3,)), leaf("params/scale", "float64"))
+
+    (finding,) = judged(x64_leak, saved)
+
+    assert finding.severity is Severity.WARNING
+    assert finding.message == "1 float64 leaves among 1 of float32, the first is params/scale"
+
+
+def test_int64_beside_int32_is_a_note():
+    saved = checkpoint(leaf("a", "int64"), leaf("b", "int32"))
+
+    (finding,) = judged(x64_leak, saved)
+
+    assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        checkpoint(leaf("w", shape=(3,)), leaf("lr", "float64", host_scalar=True)),
+        checkpoint(leaf("w", "float64", (3,)), leaf("b", "float64", (3,))),
+        checkpoint(leaf("w", shape=(3,)), leaf("n", "int64", (3,)), layout="torch"),
+        checkpoint(leaf("w", shape=(3,)), leaf("opt_state/value", "float64", role="optimizer")),
+        checkpoint(leaf("n", "int64", (3,)), leaf("rng", "uint32", (2,), role="key")),
+    ],
+    ids=["Python number", "all x64", "torch", "optimizer", "key"],
+)
+def test_neighbours_are_healthy(saved):
+    assert not judged(x64_leak, saved)
