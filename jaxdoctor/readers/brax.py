@@ -24,6 +24,9 @@ from jaxdoctor.reading.orbax.places import TREE, is_item, names
 CONFIG = "_network_config.json"
 """How the names of Brax's config files end: ppo_, sac_, bc_."""
 
+RUN_CONFIG = "config.json"
+"""What the saver calls it unless a trainer says more; Playground keeps one for the whole run."""
+
 NORMALIZER = (b"\"('0', 'count'", b"\"('0', 'summed_variance'", b"\"('0', 'std'")
 """Keys of a tree whose first element is Brax's running statistics, as Playground's notebooks save it too."""
 
@@ -57,10 +60,10 @@ def _configs(path: Path, budget: Budget, notes: Notes) -> dict[str, Any]:
     """The network's config from the checkpoint, and Playground's from the run."""
     found = {}
     for name in names(path):
-        if name.endswith(CONFIG):
+        if name.endswith(CONFIG) or name == RUN_CONFIG:
             with noted(notes, path=str(path / name)):
                 found["network_config"] = read_json(path / name, budget, root=path, limit=LARGEST_CONFIG)
-    run = path.parent / "config.json"
+    run = path.parent / RUN_CONFIG
     if run.is_file():
         with noted(notes, path=str(run)):
             found["run_config"] = read_json(run, budget, limit=LARGEST_CONFIG)

@@ -24,7 +24,7 @@ from jaxdoctor.reading.damage import (
     UnsupportedError,
 )
 from jaxdoctor.reading.files import first_bytes, inside, members
-from jaxdoctor.reading.notes import Notes
+from jaxdoctor.reading.notes import Notes, note_odd
 from jaxdoctor.reading.orbax.places import AGGREGATE, is_aggregate
 from jaxdoctor.reading.spans import Span
 from jaxdoctor.reading.steps import named_step
@@ -51,6 +51,7 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
     before = budget.bytes_read
     notes = Notes()
     found = list(members(path))
+    note_odd(found, notes)
     stored = zarr.arrays(
         {
             member.name: Span(size=member.size, path=member.path, root=path)

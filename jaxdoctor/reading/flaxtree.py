@@ -120,7 +120,7 @@ def _extension(blob: Blob, source: _Source, what: str) -> Any:
     kind = element(rest.get("1"))
     if kind is None:
         raise UnsupportedError(f"{what} has the dtype {str(rest.get('1'))[:80]!r}")
-    axes = shape(sizes, what)
+    axes = shape(sizes if isinstance(rest.get("0", Empty("list")), Empty) else rest["0"], what)
     content = rest.get("2")
     if not isinstance(content, Blob):
         raise CorruptError(f"{what} is an array without bytes")

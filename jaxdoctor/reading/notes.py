@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from jaxdoctor.checkpoint import Fault
+from jaxdoctor.reading.damage import HostileError, MissingError
+from jaxdoctor.reading.files import Member
 
 EACH = 20
 """Faults of one kind that are told one by one."""
@@ -39,3 +42,15 @@ class Notes:
             told[-1], message=f"{told[-1].message} (and {more} more like it)", evidence={"more": more}
         )
         return [*told[:-1], last]
+
+
+def note_odd(members: Iterable[Member], notes: Notes) -> None:
+    """Notes what has no place in a checkpoint's folder: FIFOs, devices, links that leave or lead nowhere."""
+    for member in members:
+        place = str(member.path)
+        if member.kind == "missing":
+            notes(MissingError(f"{member.name} is a link to nothing").fault(path=place))
+        elif member.kind == "link out":
+            notes(HostileError(f"{member.name} is a link that leaves the folder").fault(path=place))
+        elif member.kind not in {"file", "folder"}:
+            notes(HostileError(f"{member.name} is {member.kind}").fault(path=place))

@@ -15,7 +15,7 @@ def named_step(name: str) -> int | None:
     stem = UNFINISHED.sub("", name)
     if NUMBER.fullmatch(stem):
         return _number(stem)
-    found = re.search(r"_(-?\d+)$|[.\-](\d+)$", stem)
+    found = re.search(r"_(-?\d+)$|-(\d+)$", stem)
     return None if found is None else _number(found[1] or found[2])
 
 

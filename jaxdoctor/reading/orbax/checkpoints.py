@@ -9,10 +9,10 @@ from typing import Any
 
 from jaxdoctor.budget import Budget
 from jaxdoctor.checkpoint import Checkpoint, Leaf, Role
-from jaxdoctor.reading.damage import HostileError, MissingError, UnfinishedError, noted
+from jaxdoctor.reading.damage import UnfinishedError, noted
 from jaxdoctor.reading.files import Member, members
 from jaxdoctor.reading.jsontext import read_json
-from jaxdoctor.reading.notes import Notes
+from jaxdoctor.reading.notes import Notes, note_odd
 from jaxdoctor.reading.orbax.items import Item
 from jaxdoctor.reading.orbax.places import (
     CHECKPOINT,
@@ -58,7 +58,7 @@ class _Reading:
         self.unfinished = False
 
     def checkpoint(self, format_name: str) -> Checkpoint:
-        self._note_odd_members()
+        note_odd(self.members, self.notes)
         about = read_about(self.path, self.budget, self.notes)
         leaves = self._leaves()
         self._tell(about)
@@ -77,18 +77,6 @@ class _Reading:
             finished=not self.unfinished,
             faults=self.notes.faults,
         )
-
-    def _note_odd_members(self) -> None:
-        for member in self.members:
-            if member.kind in {"file", "folder"}:
-                continue
-            place = str(member.path)
-            if member.kind == "missing":
-                self.notes(MissingError(f"{member.name} is a link to nothing").fault(path=place))
-            elif member.kind == "link out":
-                self.notes(HostileError(f"{member.name} is a link that leaves the folder").fault(path=place))
-            else:
-                self.notes(HostileError(f"{member.name} is {member.kind}").fault(path=place))
 
     def _leaves(self) -> list[Leaf]:
         if is_item(self.path):
