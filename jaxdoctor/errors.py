@@ -96,3 +96,6 @@ class UnsupportedModelError(NothingExaminedError):
 
 class WorkerError(NothingExaminedError):
     """A worker process gave no result."""
+
+    code: int | None = None
+    """Its exit code, where it ended by itself."""

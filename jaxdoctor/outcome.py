@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from jaxdoctor.trial import Trial
 
@@ -35,8 +36,35 @@ class Outcome:
     delivered_by: str = "here"
     """The machine or the card's name."""
 
+    as_delivered: Trial | None = None
+    """The trial that decides: at what the machine or the card delivers."""
+
     reason: str | None = None
     """Why the verdict is unknown."""
+
+    steps: int | None = None
+    """How long each replay was."""
+
+    start: str | None = None
+    """Where the replays start: "keyframe home", "qpos0", or a file."""
+
+    controls: str | None = None
+    """What drove them: "band-limited random", or a file."""
+
+    warnings: Mapping[str, int] = field(default_factory=dict)
+    """MuJoCo's own warnings when it rolled the same out in float64: "BADQACC" to how often."""
+
+    products: tuple[str, ...] = ()
+    """Lines of code whose products the emulation rounds: "mujoco/mjx/_src/support.py:67 (make_m)"."""
+
+    culprits: tuple[str, ...] = ()
+    """Those of `products` of which one alone, as delivered, makes replays fail."""
+
+    own_precision: tuple[str, ...] = ()
+    """Those of `products` that name a precision of their own, which no setting reaches."""
+
+    at_highest: Trial | None = None
+    """With every bit but in `own_precision`; None when there is none, so that `highest` reaches all."""
 
     expected: Verdict | None = None
     """What a packaged scenario was built to show, on a card with TF32."""

@@ -62,6 +62,15 @@ class Trial:
     first_bad_field: str | None = None
     """The first field in pipeline order that was bad at that step: "qacc"."""
 
+    hidden: int = 0
+    """Failed replays in which qpos, qvel and act stayed finite all the same."""
+
+    bad_fields: tuple[str, ...] = ()
+    """Every field that was among the first to go bad in some replay."""
+
+    batch: int | None = None
+    """Replays in one program, where that is not what the probe was asked for: 1."""
+
     horizon: float | None = None
     """Median steps until the state leaves the x64 replay by the tolerance; None: it never did."""
 

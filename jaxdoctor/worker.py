@@ -28,6 +28,8 @@ GRACE_SECONDS = 5.0
 
 OUT_OF_MEMORY_HINT = "the kernel ended it, most likely for memory; use fewer replays or a smaller --batch"
 
+_LIVE: set[subprocess.Popen[bytes]] = set()
+
 
 class WorkerTimeoutError(WorkerError):
     """The time limit was reached."""
@@ -89,6 +91,7 @@ def run(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    _LIVE.add(process)
     timed_out = threading.Event()
 
     def end() -> None:
@@ -108,6 +111,7 @@ def run(
         alarm.cancel()
         _end(process)
         process.wait()
+        _LIVE.discard(process)
         listener.join(timeout=1)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
@@ -119,12 +123,20 @@ def run(
                 f"{subject} did not end within {time_limit:.0f} s",
                 hint="raise --time-limit, or lower --steps or --replays",
             )
-        raise WorkerError(f"{subject} died{_cause(process.returncode)}", hint=_last_words(process, chatter))
+        died = WorkerError(f"{subject} died{_cause(process.returncode)}", hint=_last_words(process, chatter))
+        died.code = process.returncode
+        raise died
     kind, value = message
     if kind == "error":
         assert isinstance(value, Exception)
         raise value
     return value
+
+
+def end_all() -> None:
+    """Ends every worker of this process: they are in sessions of their own and hear no Ctrl-C."""
+    for process in list(_LIVE):
+        _end(process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

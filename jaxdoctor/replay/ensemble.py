@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,11 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from jaxdoctor.precision import Precision, Rounding
+from jaxdoctor.precision import F32
 from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.replay.emulated import Program, Widths, emulate
 from jaxdoctor.replay.fields import floating_leaves, nonfinite_fields
+from jaxdoctor.replay.plan import Lane
 from jaxdoctor.replay.record import Recording, record
 
 CHUNK_STEPS = 25
@@ -25,24 +25,8 @@ CHUNK_STEPS = 25
 
 Array = npt.NDArray[Any]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Lane:
-    """How one lane of the program multiplies, and what it starts each step from."""
-
-    bits: int
-    toward_zero: bool = False
-    explicit_bits: int | None = None
-    """The width of products that name a precision of their own; None: as all others."""
-
-    forced: bool = False
-    """Every step starts from the reference's state instead of the lane's own: one-step errors."""
-
-    @classmethod
-    def at(cls, precision: Precision, **choices: Any) -> Lane:
-        """The lane of a precision."""
-        toward_zero = precision.rounding is Rounding.TOWARD_ZERO
-        return cls(bits=precision.mantissa_bits, toward_zero=toward_zero, **choices)
+STATE = ("qpos", "qvel", "act", "qacc_warmstart")
+"""The fields of `mjx.Data` from which a step follows, together with its controls."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +42,10 @@ class States:
         """The states before some of the steps, the last repeated where the record ends."""
         last = len(self.qpos) - 1
         chosen = np.minimum(np.arange(start, stop), last)
-        return States(**{name: value[chosen] for name, value in vars(self).items()})
+        return States(**{name: getattr(self, name)[chosen] for name in STATE})
 
 
-jax.tree_util.register_dataclass(
-    States, data_fields=[field.name for field in dataclasses.fields(States)], meta_fields=[]
-)
+jax.tree_util.register_dataclass(States, data_fields=list(STATE), meta_fields=[])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +90,8 @@ class Ensemble:
         self._blank = _settled(self._step, self._model, _batched(mjx.make_data(model), batch))
         self.leaves = tuple(name for name, _ in floating_leaves(self._blank))
         self.program = self._trace(emulated=emulated, all_products=all_products)
-        self._run: Callable[..., Any] | None = None
+        self._run: Any = None
+        """The compiled program; None until it is compiled."""
         self.compile_seconds = 0.0
 
     def _trace(self, *, emulated: bool, all_products: bool) -> Program:
@@ -119,22 +102,37 @@ class Ensemble:
     def compile(self) -> None:
         """Compiles the program. It takes seconds to minutes."""
         started = time.monotonic()
-        states = self._blank_states()
-        widths = jax.tree.map(lambda x: jnp.stack([x] * self.lanes), self.program.untouched())
-        data = jax.tree.map(lambda x: jnp.stack([x] * self.lanes), self._blank)
-        ctrl = jnp.zeros((self.chunk, *self._blank.ctrl.shape), self._blank.ctrl.dtype)
-        over_lanes = jax.vmap(self._advance, in_axes=(None, 0, 0, 0, None, None))
+        over_lanes = jax.vmap(self._advance, in_axes=(None, 0, 0, 0, 0, 0))
         jitted = jax.jit(over_lanes, donate_argnums=(3,))
-        forced = jnp.zeros(self.lanes, bool)
-        self._run = jitted.lower(self._model, widths, forced, data, ctrl, states).compile()
+        blank = [Lane()] * self.lanes
+        data = self._stacked([self._blank] * self.lanes)
+        ctrl = jnp.zeros((self.lanes, self.chunk, *self._blank.ctrl.shape), self._blank.ctrl.dtype)
+        states = self._stacked([self._blank_states()] * self.lanes)
+        self._run = jitted.lower(self._model, *self._settings(blank), data, ctrl, states).compile()
         self.compile_seconds = time.monotonic() - started
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The memory that the compiled program holds while it runs, as the compiler planned it."""
+        plan = self._run.memory_analysis() if self._run is not None else None
+        if plan is None:
+            return None
+        sizes = (plan.argument_size_in_bytes, plan.output_size_in_bytes, plan.temp_size_in_bytes)
+        return int(sum(sizes) - plan.alias_size_in_bytes)
+
+    def _stacked(self, trees: Sequence[Any]) -> Any:
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+    def _settings(self, lanes: Sequence[Lane]) -> tuple[Widths, jax.Array]:
+        widths = self._stacked([self._widths(lane) for lane in lanes])
+        return widths, jnp.asarray([lane.forced for lane in lanes])
 
     def _blank_states(self) -> States:
         data = self._blank
         return States(
             **{
                 name: jnp.zeros((self.chunk + 1, *getattr(data, name).shape), getattr(data, name).dtype)
-                for name in ("qpos", "qvel", "act", "qacc_warmstart")
+                for name in STATE
             }
         )
 
@@ -145,55 +143,74 @@ class Ensemble:
 
         def body(data: Any, inputs: tuple[jax.Array, States, States]) -> tuple[Any, Any]:
             ctrl, before, after = inputs
-            fields = {name: getattr(data, name) for name in vars(before)}
+            fields = {name: getattr(data, name) for name in STATE}
             chosen = {name: jnp.where(forced, getattr(before, name), value) for name, value in fields.items()}
             data = self.program.call(widths, model, data.replace(ctrl=ctrl, **chosen))
             seen = (nonfinite_fields(data), *_deviation(data, after))
-            kept = {name: getattr(data, name) for name in fields} if self._keeps_states else None
+            kept = {name: getattr(data, name) for name in STATE} if self._keeps_states else None
             return data, (seen, kept)
 
         before = jax.tree.map(lambda x: x[:-1], reference)
         after = jax.tree.map(lambda x: x[1:], reference)
         return jax.lax.scan(body, data, (ctrl, before, after))
 
-    def start(self, recording: Recording, rows: slice) -> Any:
-        """The data of the first step of some of the recording's replays, in every lane."""
-        blank = self._blank
-        fields = {
-            name: jnp.asarray(getattr(recording, name)[rows], getattr(blank, name).dtype)
-            for name in ("qpos", "qvel", "act")
-        }
-        return jax.tree.map(lambda x: jnp.stack([x] * self.lanes), blank.replace(**fields))
+    def _start(self, recording: Recording, lane: Lane) -> Any:
+        """The data of the first step of one lane's replays."""
+        rows = slice(lane.first, lane.first + self.batch)
+        blank, fields = self._blank, {}
+        for name in ("qpos", "qvel", "act"):
+            values = getattr(recording, name)[rows]
+            if lane.disturbed:
+                values = _disturbed(values)
+            fields[name] = jnp.asarray(values, getattr(blank, name).dtype)
+        return blank.replace(**fields)
 
     def roll_out(
         self,
         recording: Recording,
         lanes: Sequence[Lane],
         *,
-        first: int = 0,
         reference: States | None = None,
         deadline: float | None = None,
         progress: Progress = SILENT,
     ) -> list[Rollout]:
-        """Replays `batch` of the recording's replays from `first` on, in each of the lanes.
+        """Replays each lane's part of the recording, as many lanes at once as the program has.
 
-        Ends early when every replay of every lane has failed, or at the deadline (of `time.monotonic`).
+        A launch ends early when every replay in it has failed, or at the deadline (of `time.monotonic`).
+        Lanes that the deadline leaves unfinished are left out, but for those of the first launch.
         """
+        rollouts: list[Rollout] = []
+        for start in range(0, len(lanes), self.lanes):
+            part = lanes[start : start + self.lanes]
+            launched = self._launch(recording, part, reference, deadline, progress)
+            late = deadline is not None and time.monotonic() > deadline
+            if not (late and rollouts):
+                rollouts += launched
+            if late:
+                break
+        return rollouts
+
+    def _launch(
+        self,
+        recording: Recording,
+        lanes: Sequence[Lane],
+        reference: States | None,
+        deadline: float | None,
+        progress: Progress,
+    ) -> list[Rollout]:
         if self._run is None:
             self.compile()
-        assert self._run is not None
-        rows = slice(first, first + self.batch)
         filled = [*lanes, *[lanes[-1]] * (self.lanes - len(lanes))]
-        widths = jax.tree.map(lambda *x: jnp.stack(x), *[self._widths(lane) for lane in filled])
-        forced = jnp.asarray([lane.forced for lane in filled])
-        data = self.start(recording, rows)
-        ctrl = np.moveaxis(recording.ctrl[rows], 0, 1)
+        settings = self._settings(filled)
+        data = self._stacked([self._start(recording, lane) for lane in filled])
+        ctrl = np.stack(
+            [np.moveaxis(recording.ctrl[lane.first : lane.first + self.batch], 0, 1) for lane in filled]
+        )
         seen, done, started = [], 0, time.monotonic()
         while done < recording.steps:
-            inputs = self._padded(ctrl[done : done + self.chunk])
-            data, outputs = self._run(
-                self._model, widths, forced, data, inputs, self._references(reference, done)
-            )
+            inputs = self._padded(ctrl[:, done : done + self.chunk])
+            references = self._references(reference, filled, done)
+            data, outputs = self._run(self._model, *settings, data, inputs, references)
             seen.append(jax.tree.map(np.asarray, outputs))
             done += self.chunk
             progress.reached(min(done, recording.steps))
@@ -202,22 +219,30 @@ class Ensemble:
         return self._collect(seen, min(done, recording.steps), len(lanes), time.monotonic() - started, done)
 
     def _widths(self, lane: Lane) -> Widths:
+        if lane.only is not None:
+            untouched, toward_zero = self.program.untouched()
+            return Widths(
+                untouched.at[lane.only].set(lane.bits), toward_zero.at[lane.only].set(lane.toward_zero)
+            )
         return self.program.widths(lane.bits, toward_zero=lane.toward_zero, explicit_bits=lane.explicit_bits)
 
     def _padded(self, ctrl: Array) -> jax.Array:
         """A chunk of controls; the last one is filled up with its last step."""
-        missing = self.chunk - len(ctrl)
-        padded = np.concatenate([ctrl, np.repeat(ctrl[-1:], missing, axis=0)]) if missing else ctrl
+        missing = self.chunk - ctrl.shape[1]
+        padded = np.pad(ctrl, ((0, 0), (0, missing), (0, 0), (0, 0)), mode="edge") if missing else ctrl
         return jnp.asarray(padded, self._blank.ctrl.dtype)
 
-    def _references(self, reference: States | None, start: int) -> States:
-        if reference is None:
-            return self._blank_states()
-        part = reference.part(start, start + self.chunk + 1)
-        blank = self._blank
-        return States(
-            **{name: jnp.asarray(value, getattr(blank, name).dtype) for name, value in vars(part).items()}
+    def _references(self, reference: States | None, lanes: Sequence[Lane], start: int) -> States:
+        """The reference's states around the chunk; it has as many replays as one lane, from the first on."""
+        if reference is None or any(lane.first for lane in lanes):
+            part = self._blank_states()
+        else:
+            part = reference.part(start, start + self.chunk + 1)
+        cast = States(
+            **{name: jnp.asarray(getattr(part, name), getattr(self._blank, name).dtype) for name in STATE}
         )
+        repeated: States = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.lanes, *x.shape)), cast)
+        return repeated
 
     def _collect(
         self, seen: list[Any], steps: int, lanes: int, seconds: float, computed: int
@@ -237,6 +262,12 @@ class Ensemble:
             )
             for lane in range(lanes)
         ]
+
+
+def _disturbed(values: Array) -> Array:
+    """Moved by one float32 unit roundoff, alternately up and down."""
+    signs = np.where(np.arange(values.size).reshape(values.shape) % 2, 1, -1)
+    return np.asarray(values + signs * F32.unit_roundoff * np.maximum(np.abs(values), 1))
 
 
 def _batched(data: Any, batch: int) -> Any:

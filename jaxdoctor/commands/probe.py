@@ -1,0 +1,198 @@
+"""`jaxdoctor probe`: from a model to a verdict, a margin in bits and a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jaxdoctor.card import HERE, known_cards
+from jaxdoctor.command import Command
+from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
+from jaxdoctor.precision import PRECISIONS, Precision, precision_named
+from jaxdoctor.prescription import WRITERS
+from jaxdoctor.scenario import SCENARIOS
+
+if TYPE_CHECKING:
+    from jaxdoctor.report import Report
+    from jaxdoctor.rollout import Ask
+
+EVERYWHERE = "all-"
+"""Before a precision's name: every product is rounded, not only those that matrix units compute."""
+
+STEPS = 100
+
+
+def _known_emit(name: str | None) -> str | None:
+    if name is not None and name not in WRITERS:
+        raise UnknownNameError("way to emit settings", name, WRITERS)
+    return name
+
+
+def _known_scenario(name: str | None) -> str | None:
+    if name is not None and name not in SCENARIOS.names():
+        raise UnknownNameError("scenario", name, SCENARIOS.names())
+    return name
+
+
+def _known_precisions(names: list[str] | None) -> list[str] | None:
+    for name in names or ():
+        _precision(name)
+    return names
+
+
+def _precision(name: str) -> Precision:
+    try:
+        return precision_named(name.removeprefix(EVERYWHERE))
+    except KeyError:
+        known = [*PRECISIONS, *(f"{EVERYWHERE}{known}" for known in PRECISIONS), "1 to 23 (mantissa bits)"]
+        raise UnknownNameError("precision", name, known) from None
+
+
+def _complete(incomplete: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _complete_card(incomplete: str) -> list[str]:
+    return _complete(incomplete, [HERE, *(card.name for card in known_cards())])
+
+
+def probe(
+    model: Annotated[
+        str | None,
+        typer.Argument(help="An MJCF, URDF or MJB file. Without one the packaged scenarios are replayed."),
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            "--scenario",
+            help="A packaged model instead of a file.",
+            callback=_known_scenario,
+            autocompletion=lambda incomplete: _complete(incomplete, SCENARIOS.names()),
+        ),
+    ] = None,
+    controls: Annotated[
+        Path | None,
+        typer.Option(
+            "--controls",
+            help="Controls to replay: .npy or .csv (steps x nu), or .npz with ctrl and perhaps qpos, qvel.",
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", help=f"Steps of each replay; {STEPS} by default.")
+    ] = None,
+    replays: Annotated[
+        int | None,
+        typer.Option("--replays", help="Replays at each precision; as many as make it clear by default."),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option("--batch", help="Replays in one program: best the batch of the real run.")
+    ] = None,
+    card: Annotated[
+        str,
+        typer.Option(
+            "--card",
+            help="The accelerator to judge for: here, or a name such as rtx-4090.",
+            autocompletion=_complete_card,
+        ),
+    ] = HERE,
+    level: Annotated[
+        int, typer.Option("--level", help="1 the machine, 2 also a rollout, 3 also a batch of one.")
+    ] = 2,
+    precision: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--precision",
+            help="A precision to replay at besides the usual ones: bf16, a number of mantissa bits, or "
+            "all-tf32 to round every product. Repeatable.",
+            callback=_known_precisions,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of start states and random controls.")] = 0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole probe.")
+    ] = 300.0,
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
+    ] = True,
+    emit: Annotated[
+        str | None,
+        typer.Option(
+            "--emit",
+            help=f"Print only what to set, as {', '.join(WRITERS)}.",
+            callback=_known_emit,
+            autocompletion=lambda incomplete: _complete(incomplete, list(WRITERS)),
+        ),
+    ] = None,
+    formats: FormatOption = None,
+    outputs: OutputOption = None,
+    fail_on: FailOnOption = "error",
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
+) -> None:
+    """Replay a model at every precision: will it break on that card, by how many bits, what to set."""
+    from jaxdoctor.errors import UsageError
+    from jaxdoctor.rollout import Ask
+
+    if model is not None and scenario is not None:
+        raise UsageError(f"both {model} and --scenario {scenario} were given", hint="give one of the two")
+    if controls is not None and model is None and scenario is None:
+        raise UsageError("--controls were given and no model", hint="name the model that they drive")
+    chosen = precision or []
+    ask = Ask(
+        model=model or "",
+        subject=model or "",
+        controls=None if controls is None else str(controls),
+        steps=steps,
+        replays=replays,
+        batch=batch,
+        seed=seed,
+        level=level,
+        precisions=tuple(_precision(name) for name in chosen if not name.startswith(EVERYWHERE)),
+        all_products=tuple(_everywhere(name) for name in chosen if name.startswith(EVERYWHERE)),
+        time_limit=time_limit,
+        cache=cache,
+    )
+    report = _run(ask, scenario, card, quiet=quiet)
+    raise typer.Exit(_publish(report, emit, formats or [], outputs or [], fail_on))
+
+
+def _everywhere(name: str) -> Precision:
+    from dataclasses import replace
+
+    return replace(_precision(name), name=name)
+
+
+def _run(ask: Ask, scenario: str | None, card: str, *, quiet: bool) -> Report:
+    from dataclasses import replace
+
+    from jaxdoctor.probe import probe as probing
+    from jaxdoctor.probe import scenario_ask, tour
+    from jaxdoctor.progress import shown
+    from jaxdoctor.streams import chatter_to_stderr
+
+    with chatter_to_stderr(), shown(quiet=quiet) as progress:
+        if scenario is not None:
+            return probing(scenario_ask(ask, scenario), card=card, progress=progress)
+        if not ask.model and ask.level > 1:
+            return tour(ask, card=card, progress=progress)
+        if ask.steps is None and ask.controls is None:
+            ask = replace(ask, steps=STEPS)
+        return probing(ask, card=card, progress=progress)
+
+
+def _publish(report: Report, emit: str | None, formats: list[str], outputs: list[Path], fail_on: str) -> int:
+    from jaxdoctor.prescription import Prescription
+    from jaxdoctor.publish import publish, severity_named
+
+    if emit is None:
+        return publish(report, formats, outputs, fail_on)
+    if outputs:
+        publish(report, formats, outputs, fail_on)
+    typer.echo(WRITERS[emit](report.prescription or Prescription()), nl=False)
+    return report.exit_code(severity_named(fail_on))
+
+
+COMMAND = Command(probe)

@@ -1,0 +1,166 @@
+"""`probe`: does a rollout break on a card, by how many bits, and what should be set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from jaxdoctor.assembling import assemble
+from jaxdoctor.card import HERE
+from jaxdoctor.diagnose import diagnose
+from jaxdoctor.errors import JaxdoctorError, UsageError, WorkerError
+from jaxdoctor.finding import Finding, Severity, Skipped
+from jaxdoctor.machine import Machine, examine
+from jaxdoctor.outcome import Outcome, Verdict
+from jaxdoctor.prescribing import prescribe
+from jaxdoctor.prescription import Prescription
+from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.report import Report
+from jaxdoctor.rollout import Ask, replay
+from jaxdoctor.scenario import PREFIX, SCENARIOS, Scenario
+from jaxdoctor.source import find_source
+
+LEVELS = (1, 2, 3)
+"""1: the machine only; 2: also a rollout; 3: also a batch of one, and more replays."""
+
+MACHINE_SECONDS = 60.0
+"""The machine never gets more than this of the time limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """One rollout with what was found about it."""
+
+    outcome: Outcome | None
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
+    """Examines the machine, replays one rollout, and judges both.
+
+    Raises:
+        UsageError, UnreadableError, UnsupportedModelError: the call or what it names cannot be used.
+    """
+    check(ask)
+    if ask.level > 1:
+        find_source(ask.model)
+    started = time.monotonic()
+    machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
+    findings = tuple(diagnose(machine.facts))
+    if ask.level == 1:
+        return _report(ask.subject, machine, findings, [])
+    spent = time.monotonic() - started
+    examined = _examine(replace(ask, time_limit=max(1.0, ask.time_limit - spent)), machine, progress)
+    prescription = Prescription()
+    if examined.outcome is not None:
+        prescription = prescribe(examined.outcome, examined.findings, machine)
+    return _report(ask.subject, machine, findings, [examined], prescription)
+
+
+def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
+    """Replays every packaged scenario; what one was built to show is a note and no error."""
+    check(ask)
+    machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
+    findings = tuple(diagnose(machine.facts))
+    examined = []
+    if ask.level > 1:
+        for name in SCENARIOS.names():
+            progress.stage(f"scenario {name}")
+            examined.append(_scenario(ask, name, machine, progress))
+    return _report("packaged scenarios", machine, findings, examined)
+
+
+def scenario_ask(ask: Ask, name: str) -> Ask:
+    """The same question about a packaged scenario, with its own steps and replays where none were given.
+
+    Raises:
+        UnknownNameError: there is no scenario of that name.
+    """
+    scenario = SCENARIOS.load(name)
+    return replace(
+        ask,
+        model=f"{PREFIX}{name}",
+        subject=name,
+        steps=ask.steps or scenario.steps,
+        replays=ask.replays or scenario.replays,
+    )
+
+
+def _scenario(ask: Ask, name: str, machine: Machine, progress: Progress) -> Examined:
+    scenario = SCENARIOS.load(name)
+    own = replace(scenario_ask(ask, name), priced=False)
+    try:
+        examined = _examine(own, machine, progress, expected=_expected(scenario, machine))
+    except JaxdoctorError as error:
+        return Examined(outcome=None, skipped=(Skipped(subject=name, reason=f"{error}; {error.hint}"),))
+    outcome = examined.outcome
+    if outcome is None or outcome.verdict is not outcome.expected:
+        return examined
+    return replace(examined, findings=tuple(_as_note(finding) for finding in examined.findings))
+
+
+def _expected(scenario: Scenario, machine: Machine) -> Verdict:
+    """What it was built to show where products get so many bits."""
+    delivered = machine.delivered
+    enough = delivered is not None and delivered.mantissa_bits >= scenario.required_bits[1]
+    return Verdict.HEALTHY if scenario.expected is Verdict.PRECISION and enough else scenario.expected
+
+
+def _as_note(finding: Finding) -> Finding:
+    return replace(finding, severity=min(finding.severity, Severity.NOTE))
+
+
+def _examine(ask: Ask, machine: Machine, progress: Progress, expected: Verdict | None = None) -> Examined:
+    """Replays one rollout and judges it."""
+    try:
+        answers = replay(ask, machine, progress)
+    except WorkerError as error:
+        reason = f"{error}; {error.hint}"
+        outcome = Outcome(
+            subject=ask.subject, trials=(), verdict=Verdict.UNKNOWN, reason=reason, expected=expected
+        )
+        return Examined(outcome=outcome, skipped=(Skipped(subject=ask.subject, reason=reason),))
+    outcome = assemble(ask, machine, answers, expected)
+    return Examined(outcome=outcome, findings=tuple(diagnose([outcome])), skipped=answers.skipped)
+
+
+def check(ask: Ask) -> None:
+    """Whether the numbers can be meant.
+
+    Raises:
+        UsageError: one cannot.
+    """
+    if ask.level not in LEVELS:
+        raise UsageError(f"there is no level {ask.level}", hint="1 the machine, 2 a rollout, 3 a closer look")
+    counts = {"--steps": ask.steps, "--replays": ask.replays, "--batch": ask.batch}
+    for option, value in counts.items():
+        if value is not None and value < 1:
+            raise UsageError(f"{option} {value} replays nothing", hint=f"give {option} 1 or more")
+    if not ask.time_limit > 0:
+        raise UsageError(
+            f"--time-limit {ask.time_limit:g} leaves no time", hint="give it in seconds, such as 300"
+        )
+
+
+def _report(
+    subject: str,
+    machine: Machine,
+    findings: Iterable[Finding],
+    examined: Sequence[Examined],
+    prescription: Prescription | None = None,
+) -> Report:
+    outcomes = [one.outcome for one in examined if one.outcome is not None]
+    judged = sum(outcome.verdict is not Verdict.UNKNOWN for outcome in outcomes)
+    return Report(
+        command="probe",
+        subject=subject,
+        examined=judged if examined else 1,
+        environment=machine.environment,
+        findings=(*findings, *(finding for one in examined for finding in one.findings)),
+        deliveries=machine.deliveries.products,
+        outcomes=tuple(outcomes),
+        prescription=prescription,
+        skipped=(*machine.skipped, *(skipped for one in examined for skipped in one.skipped)),
+    )

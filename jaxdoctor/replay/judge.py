@@ -1,0 +1,106 @@
+"""What becomes of a rollout's arrays: who failed, when, in which field, and how far it went astray."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from jaxdoctor.replay.ensemble import Rollout
+from jaxdoctor.replay.plan import Judgement, Lane
+
+HORIZON_TOLERANCE = 1e-2
+"""A replay has left the reference when some coordinate differs by more: radians or metres."""
+
+STATE_FIELDS = ("qpos", "qvel", "act")
+"""What an integrator hands on. A replay in which only others went bad hides its failure."""
+
+
+def judge(lane: Lane, rollouts: Sequence[Rollout], *, replays: int, aside: Iterable[str] = ()) -> Judgement:
+    """Judges the rollouts of one lane; they hold different replays.
+
+    Args:
+        lane: how they were replayed.
+        rollouts: one for each part of the replays.
+        replays: how many were asked for; the last part may hold more.
+        aside: fields that are not finite in a healthy replay either.
+    """
+    leaves = rollouts[0].leaves
+    watched = np.array([leaf not in set(aside) for leaf in leaves])
+    steps = max(len(rollout.bad) for rollout in rollouts)
+    bad = np.concatenate([_lasting(rollout.bad, steps) for rollout in rollouts], axis=1)
+    bad = bad[:, :replays] & watched
+    ill = bad.any(axis=2)
+    failed = np.flatnonzero(ill.any(axis=0))
+    step, field, fields = _first(bad, ill, failed, leaves)
+    state = np.array([leaf in STATE_FIELDS for leaf in leaves])
+    hidden = [replay for replay in failed if not bad[:, replay][:, state].any()]
+    return Judgement(
+        lane=lane,
+        replays=bad.shape[1],
+        steps=steps,
+        failed=len(failed),
+        first_bad_step=step,
+        first_bad_field=field,
+        bad_fields=fields,
+        hidden=len(hidden),
+        seconds_per_step=rollouts[0].seconds_per_step,
+        failed_replays=tuple(int(replay) for replay in failed),
+    )
+
+
+def _lasting(bad: npt.NDArray[np.bool_], steps: int) -> npt.NDArray[np.bool_]:
+    """Filled up with its last step: a launch ends early only when every replay in it has failed."""
+    missing = steps - len(bad)
+    return np.concatenate([bad, np.repeat(bad[-1:], missing, axis=0)]) if missing else bad
+
+
+def _first(
+    bad: npt.NDArray[np.bool_],
+    ill: npt.NDArray[np.bool_],
+    failed: npt.NDArray[np.intp],
+    leaves: Sequence[str],
+) -> tuple[int | None, str | None, tuple[str, ...]]:
+    """The earliest bad step, the first field in pipeline order there, and all that began anything."""
+    if not len(failed):
+        return None, None, ()
+    first = ill.argmax(axis=0)
+    step = int(first[failed].min())
+    earliest = bad[step].any(axis=0)
+    began = np.zeros(len(leaves), bool)
+    for replay in failed:
+        began |= bad[first[replay], replay]
+    return step, leaves[int(earliest.argmax())], tuple(np.array(leaves)[began].tolist())
+
+
+def horizon(rollout: Rollout, comparable: npt.NDArray[np.bool_]) -> float | None:
+    """The median step at which a coordinate has left the reference; None when most replays never do.
+
+    A replay that is no longer finite has left it. Replays whose reference is not finite are left out.
+    """
+    left = ~(rollout.distance[:, comparable] <= HORIZON_TOLERANCE)
+    if not left.shape[1]:
+        return None
+    steps = np.where(left.any(axis=0), left.argmax(axis=0).astype(float), np.inf)
+    middle = float(np.median(steps))
+    return middle if np.isfinite(middle) else None
+
+
+def one_step_error(rollout: Rollout, comparable: npt.NDArray[np.bool_]) -> float | None:
+    """The median relative error of a forced lane; None when nothing in it was finite."""
+    errors = rollout.error[:, comparable]
+    finite = errors[np.isfinite(errors)]
+    return float(np.median(finite)) if finite.size else None
+
+
+def always_nonfinite(rollout: Rollout) -> tuple[str, ...]:
+    """Fields that are so by design: never finite, though the state always is.
+
+    MJX fills some fields with infinity for "none". A field is set aside only when the reference shows it in
+    all of its steps while qpos, qvel and qacc are finite in all of them.
+    """
+    state = [index for index, leaf in enumerate(rollout.leaves) if leaf in (*STATE_FIELDS, "qacc")]
+    if rollout.bad[:, :, state].any():
+        return ()
+    return tuple(np.array(rollout.leaves)[rollout.bad.all(axis=(0, 1))].tolist())

@@ -1,0 +1,172 @@
+"""What the workers of a probe are asked and what they answer. Nothing here imports jax."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxdoctor.precision import F32, Precision
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordPlan:
+    """What is replayed."""
+
+    model: str
+    """What a source loads: a path, or "scenario:hand"."""
+
+    controls: str | None
+    replays: int
+    """As many as may ever be needed."""
+
+    steps: int | None
+    """None: as many as the file of controls has."""
+
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What a probe needs to know about a recording before it replays it."""
+
+    steps: int
+    start: str
+    controls: str
+    warnings: Mapping[str, int]
+    nonfinite: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One row of replays in the program: how it multiplies, and which replays it runs."""
+
+    bits: int = F32.mantissa_bits
+    toward_zero: bool = False
+    explicit_bits: int | None = None
+    """The width of products that name a precision of their own; None: as all others."""
+
+    only: int | None = None
+    """The index of the one site that is rounded, while all others keep their bits; None: all are."""
+
+    forced: bool = False
+    """Every step starts from the reference's state instead of the lane's own: one-step errors."""
+
+    disturbed: bool = False
+    """The start state is moved by one float32 unit roundoff: a shadow replay."""
+
+    first: int = 0
+    """The first of the recording's replays that it runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What all replays of one lane, or of several lanes alike, did."""
+
+    lane: Lane
+    replays: int
+    steps: int
+    failed: int
+    first_bad_step: int | None
+    first_bad_field: str | None
+    bad_fields: tuple[str, ...]
+    """Every field that was bad in any replay at its first bad step."""
+
+    hidden: int
+    """Replays that failed although qpos, qvel and act stayed finite to the end."""
+
+    horizon: float | None = None
+    one_step_error: float | None = None
+    seconds_per_step: float | None = None
+    failed_replays: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NativePlan:
+    """What one worker replays."""
+
+    title: str
+    """What progress calls it: "float32"."""
+
+    batch: int
+    replays: int
+    most_replays: int
+    is_reference: bool = False
+    """Whether the others are compared with it: it publishes its states, and runs the shadow."""
+
+    seconds: float
+    """Its time limit."""
+
+    first_step_seconds: float
+    one_by_one: bool = False
+    """Also in a batch of one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NativeReplay:
+    """What one setting did, and what it costs."""
+
+    judgement: Judgement
+    shadow_horizon: float | None = None
+    seconds_per_step: float | None = None
+    compile_seconds: float | None = None
+    peak_bytes: int | None = None
+    singly: Judgement | None = None
+    """The same states in a batch of one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan:
+    """What the emulation is asked."""
+
+    batch: int
+    replays: int
+    most_replays: int
+    named: tuple[Precision, ...]
+    """With horizon and one-step error."""
+
+    delivered: Precision | None
+    """What the machine's products get; its replays are raised until they are clear."""
+
+    widths: tuple[int, ...]
+    """Only how many fail; rounded as what is delivered is."""
+
+    seconds: float
+    first_step_seconds: float
+    lanes: int = 8
+    """Widths replayed at once. More use more memory and are hardly faster on a few cores."""
+
+    compares: bool = True
+    """Whether there will be an x64 replay to compare with."""
+
+    all_products: bool = False
+    one_by_one: bool = False
+    """Also in a batch of one, whose products are of other classes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What the emulation answered."""
+
+    named: tuple[tuple[Precision, Judgement], ...]
+    widths: tuple[tuple[int, Judgement], ...]
+    with_highest: Judgement | None
+    """At 23 bits except where the code names a precision itself, which stays as delivered.
+
+    None: the code names none, so that `highest` reaches every product.
+    """
+
+    sites: tuple[str, ...]
+    """Every line whose products are rounded."""
+
+    explicit_sites: tuple[str, ...]
+    """Those that name a precision of their own."""
+
+    unreached: tuple[str, ...]
+    culprits: tuple[str, ...]
+    """Sites of which one alone, at what is delivered, makes replays fail that float32 does not."""
+
+    singly: Judgement | None
+    """At what is delivered, in a batch of one."""
+
+    unfinished: tuple[str, ...] = ()
+    """What the time limit left out."""

@@ -1,0 +1,98 @@
+"""The folder that the workers of one probe share: the model, what is replayed, and the x64 states."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pickle
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from jaxdoctor.replay.ensemble import States
+from jaxdoctor.replay.record import Recording
+
+LOOK_SECONDS = 0.05
+"""Between two looks at whether a file has come or a lock is free."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """The x64 replay that the others are compared with."""
+
+    states: States
+    finite: npt.NDArray[np.bool_]
+    """Which of its replays stayed finite: only those can be compared with."""
+
+    aside: tuple[str, ...]
+    """Fields that are not finite although the replay is healthy."""
+
+
+class Scratch:
+    """Names and formats of the files in it, so that no worker has to know them."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+
+    def keep_model(self, model: Any) -> None:
+        """Saves the compiled model, so that every worker replays the same one."""
+        mujoco.mj_saveModel(model, str(self._folder / "model.mjb"))
+
+    def model(self) -> Any:
+        """The compiled model."""
+        return mujoco.MjModel.from_binary_path(str(self._folder / "model.mjb"))
+
+    def keep_recording(self, recording: Recording) -> None:
+        """Saves the start states and controls."""
+        (self._folder / "recording").write_bytes(pickle.dumps(recording))
+
+    def recording(self) -> Recording:
+        """The start states and controls."""
+        kept = pickle.loads((self._folder / "recording").read_bytes())  # noqa: S301 (our own worker wrote it)
+        assert isinstance(kept, Recording)
+        return kept
+
+    def keep_reference(self, reference: Reference | None) -> None:
+        """Publishes the x64 replay; None says that there will be none."""
+        unfinished = self._folder / f"reference.{os.getpid()}"
+        unfinished.write_bytes(pickle.dumps(reference))
+        unfinished.replace(self._folder / "reference")
+
+    def wait_for_reference(self, deadline: float) -> Reference | None:
+        """The x64 replay, once it is there; None when it will not be or not before the deadline."""
+        path = self._folder / "reference"
+        while not path.exists():
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(LOOK_SECONDS)
+        kept = pickle.loads(path.read_bytes())  # noqa: S301 (our own worker wrote it)
+        assert kept is None or isinstance(kept, Reference)
+        return kept
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """While this worker compiles or replays, nobody measures time."""
+        with (self._folder / "lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            yield
+
+    @contextlib.contextmanager
+    def alone(self, deadline: float) -> Iterator[bool]:
+        """Waits until no worker is busy; false when the deadline came first."""
+        with (self._folder / "lock").open("a") as lock:
+            while True:
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    yield True
+                    return
+                if time.monotonic() > deadline:
+                    yield False
+                    return
+                time.sleep(LOOK_SECONDS)
