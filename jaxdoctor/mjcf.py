@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -86,17 +87,25 @@ def _refuse_empty(path: Path) -> None:
         )
 
 
+_hearers: list[list[str]] = []
+
+
 @contextlib.contextmanager
 def warnings_heard() -> Iterator[list[str]]:
     """MuJoCo's warnings as a list. Left alone, MuJoCo writes them to MUJOCO_LOG.TXT in the current folder."""
     import mujoco
 
     said: list[str] = []
+    _hearers.append(said)
     mujoco.set_mju_user_warning(said.append)
     try:
-        yield said
+        with warnings.catch_warnings():
+            # The compiler says some of them a second time, as Python warnings.
+            warnings.simplefilter("ignore")
+            yield said
     finally:
-        mujoco.set_mju_user_warning(None)
+        _hearers.pop()
+        mujoco.set_mju_user_warning(_hearers[-1].append if _hearers else None)
 
 
 _LINE = re.compile(r"[Ll]ine(?: number=| )(\d+)")

@@ -12,7 +12,7 @@ ROOT = Path(jaxdoctor.__file__).parent
 LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
     ("errors", "precision", "finding", "progress", "streams", "dtypes", "release", "product", "host"),
-    ("budget", "mjcf", "registry", "environment", "delivery", "trial", "checkpoint", "signature"),
+    ("budget", "mjcf", "registry", "environment", "delivery", "model", "trial", "checkpoint", "signature"),
     ("outcome", "prescription", "worker", "parameters", "survey", "refusals"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),
     ("format", "counters", "reading", "expectation"),
