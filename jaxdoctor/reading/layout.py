@@ -29,6 +29,9 @@ class Layout:
     trailer: int = 0
     """Bytes of a checksum behind every chunk."""
 
+    first_fastest: bool = False
+    """Whether the first axis runs fastest in a chunk, as in Fortran."""
+
     key: Callable[[str], tuple[int, ...] | None]
     """The place of a chunk in the grid, from its name below the array's."""
 
@@ -72,6 +75,7 @@ def version_2(meta: Mapping[str, Any], what: str) -> Layout:
         chunk=chunk,
         kind=kind,
         codec=str(_mapping(compressor, what).get("id")) if compressor else None,
+        first_fastest=meta.get("order") == "F",
         key=_flat_key(str(meta.get("dimension_separator", ".")), len(axes)),
         fill=_fill(meta.get("fill_value")),
     )

@@ -145,18 +145,19 @@ class Array:
         first = 0
         for piece in decoded(part.span, layout.codec, count * layout.kind.width, budget, whole=whole):
             values = np.frombuffer(piece, kind)
-            kept = _within(layout.shape, part, first, len(values))
+            kept = _within(layout, part, first, len(values))
             first += len(values)
             yield values if kept is None else values[kept]
 
 
-def _within(axes: tuple[int, ...], part: _Part, first: int, count: int) -> Any:
+def _within(layout: Layout, part: _Part, first: int, count: int) -> Any:
     """Which of a part's elements are in the array: chunks at its edges reach beyond. None: all."""
     import numpy as np
 
     kept = None
     stride = 1
-    for size, start, step in reversed(list(zip(axes, part.origin, part.shape, strict=True))):
+    axes = list(zip(layout.shape, part.origin, part.shape, strict=True))
+    for size, start, step in axes if layout.first_fastest else reversed(axes):
         if start + step > size:
             along = np.arange(first, first + count) // stride % step < size - start
             kept = along if kept is None else kept & along
