@@ -1,0 +1,31 @@
+"""JD201 on outcomes."""
+
+from jaxdoctor.outcome import Verdict
+from jaxdoctor.rules.nan_at_delivered_precision import nan_at_delivered_precision
+from tests.outcomes import outcome
+
+MAKE_M = "mujoco/mjx/_src/support.py:67 (make_m)"
+
+
+def test_replays_that_fail_as_delivered_are_an_error():
+    """The share, the place, the cure and the product that is enough."""
+    (finding,) = nan_at_delivered_precision.judge(outcome(16, culprits=(MAKE_M,)))
+
+    assert finding.message == (
+        "16 of 16 replays are not finite at the 10 mantissa bits that rtx-4090 delivers, first qLD at step 3"
+        f"; finite from 13 bits on; {MAKE_M} alone suffices"
+    )
+    assert (finding.location.leaf, finding.location.step) == ("qLD", 3)
+    assert "highest" in finding.fix
+
+
+def test_what_only_x64_mends_is_not_told_to_set_highest():
+    (finding,) = nan_at_delivered_precision.judge(outcome(16, required=24, full=16))
+
+    assert "only x64 stays finite" in finding.message
+    assert "highest" not in finding.fix
+
+
+def test_a_healthy_rollout_and_an_unstable_model_are_left_alone():
+    assert not list(nan_at_delivered_precision.judge(outcome(0, required=8)))
+    assert not list(nan_at_delivered_precision.judge(outcome(16, Verdict.MODEL, x64=16)))

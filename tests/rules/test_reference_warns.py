@@ -1,0 +1,16 @@
+"""JD207 on outcomes."""
+
+from jaxdoctor.outcome import Verdict
+from jaxdoctor.rules.reference_warns import reference_warns
+from tests.outcomes import outcome
+
+
+def test_warnings_of_mujoco_itself_are_told():
+    (finding,) = reference_warns.judge(outcome(warnings={"INERTIA": 4}))
+
+    assert "warns of INERTIA 4 times" in finding.message
+
+
+def test_no_warning_is_nothing_and_an_unstable_model_tells_its_own():
+    assert not list(reference_warns.judge(outcome()))
+    assert not list(reference_warns.judge(outcome(16, Verdict.MODEL, x64=16, warnings={"BADQACC": 1})))
