@@ -66,11 +66,11 @@ class Story:
     def tell(self, make: Callable[[], Subject]) -> list[Any]:
         """Builds and traces. Returns the arrays whose values, when known, say where counters begin."""
         self.subject = subject = make()
-        rounds, self.settled, failure = settle(subject)
-        self.rounds = tuple(rounds)
-        first = rounds[0]
+        course = settle(subject)
+        self.rounds, self.settled = course.rounds, course.settled
+        first = course.rounds[0]
         drifts = any(leaf.change is not None for leaf in compare(first.before, first.after))
-        self.loop_error = (loop_error(subject, first) if drifts else None) or failure
+        self.loop_error = (loop_error(subject, first, course.pick) if drifts else None) or course.failure
         return [*_values(subject.state), *first.closed.consts]
 
 
@@ -147,7 +147,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
     leaves = tuple(_located(first, graph))
     results = tuple(_results(story.subject, first, graph))
     told = [site for leaf in (*leaves, *results) for site in leaf.sites]
-    x64 = jax.dtypes.canonicalize_dtype("float64") == "float64"
+    x64 = is_x64()
     inputs = tuple(str(leaf) for leaf in _types(first))
     return Signature(
         target=target,
@@ -165,6 +165,11 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         donated=_donated(first),
         state_bytes=first.before.nbytes,
     )
+
+
+def is_x64() -> bool:
+    """Whether 64-bit arrays can be made in this process."""
+    return bool(jax.dtypes.canonicalize_dtype("float64") == "float64")
 
 
 def _has_wide_input(graph: Graph) -> bool:

@@ -44,11 +44,24 @@ class Pick:
         return parts.pop(self.index), tuple(parts)
 
 
-def settle(subject: Subject) -> tuple[list[Round], int | None, str | None]:
-    """The traces made, the rounds until nothing changes (None: never), and why a later trace failed."""
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """What became of the state's types, call after call."""
+
+    rounds: tuple[Round, ...]
+    pick: Pick
+    settled: int | None
+    """Calls until nothing changes any more; None: it never settles."""
+
+    failure: str | None = None
+    """Why a later trace failed."""
+
+
+def settle(subject: Subject) -> Course:
+    """Traces until the types of what comes out are those of what went in."""
     state, arguments = abstract(subject.state), abstract(subject.args)
     rounds: list[Round] = []
-    pick: Pick | None = None
+    pick = None if subject.index is None else Pick(subject.index)
     seen = {state.key}
     while len(rounds) <= MOST_ROUNDS:
         try:
@@ -56,15 +69,17 @@ def settle(subject: Subject) -> tuple[list[Round], int | None, str | None]:
         except Exception as error:
             if not rounds:
                 raise
-            return rounds, None, str(error).strip()
+            assert pick is not None
+            return Course(rounds=tuple(rounds), pick=pick, settled=None, failure=str(error).strip())
         rounds.append(done)
         if done.after.key == done.before.key:
-            return rounds, len(rounds) - 1, None
+            return Course(rounds=tuple(rounds), pick=pick, settled=len(rounds) - 1)
         if done.after.key in seen:
             break
         seen.add(done.after.key)
         state = done.after
-    return rounds, None, None
+    assert pick is not None
+    return Course(rounds=tuple(rounds), pick=pick, settled=None)
 
 
 def trace(
@@ -122,7 +137,7 @@ def _shapes(tree: Abstract, path: str) -> Any:
     return getattr(tree.leaves[tree.paths.index(path)], "shape", None)
 
 
-def loop_error(subject: Subject, first: Round) -> str | None:
+def loop_error(subject: Subject, first: Round, pick: Pick) -> str | None:
     """What `jax.lax.scan` over the update says; None: it accepts it."""
     state, arguments = first.before, abstract(subject.args)
     whole = len(state.arrays) == len(state.leaves)
@@ -132,7 +147,7 @@ def loop_error(subject: Subject, first: Round) -> str | None:
         def body(carry: Any, _: None) -> tuple[Any, None]:
             full = carry if whole else state.rebuild(carry[path] for path in state.array_paths)
             returned = subject.update(full, *arguments.rebuild(arrays))
-            new, _rest = choose(returned, state).split(returned)
+            new, _rest = pick.split(returned)
             return (new if whole else _named(new)), None
 
         return jax.lax.scan(body, carry, None, length=2)[0]

@@ -9,7 +9,7 @@ import inspect
 import operator
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,9 @@ class Subject:
     args: tuple[Any, ...] = ()
     params: Any = None
     """Of a gradient transformation: what its returned updates are compared with, leaf by leaf."""
+
+    index: int | None = None
+    """Where in the returned tuple the state stands; None: it is looked for."""
 
 
 def find(target: str) -> Any:
@@ -118,24 +121,31 @@ def is_transform(found: Any) -> bool:
     return callable(getattr(found, "init", None)) and callable(getattr(found, "update", None))
 
 
-def of_transform(transform: Any, params: Any) -> Subject:
-    """One step of a gradient transformation, whose gradients have the parameters' types."""
+def of_transform(transform: Any, params: Any, *, also: Collection[str] = ()) -> Subject:
+    """One step of a gradient transformation, whose gradients have the parameters' types.
+
+    Args:
+        transform: it has `init` and `update`.
+        params: the parameters.
+        also: extra arguments to hand in beside those that it names.
+    """
     if params is None:
         raise UsageError(
             "a gradient transformation needs parameters to be checked against",
             hint="give --params 'w=float32[128,64],b=float32[64]', a checkpoint, or module:object",
         )
-    wanted = _keywords(transform.update)
+    wanted = {*_keywords(transform.update), *also}
 
     def update(state: Any, updates: Any, params: Any) -> tuple[Any, Any]:
         values = {name: value for name, value in _extra(updates).items() if name in wanted} if wanted else {}
         new_updates, new_state = transform.update(updates, state, params, **values)
         return new_state, new_updates
 
-    return Subject(update=update, state=transform.init(params), args=(params, params), params=params)
+    return Subject(update=update, state=transform.init(params), args=(params, params), params=params, index=0)
 
 
-ALWAYS_WANTED = ("value", "grad", "value_fn")
+EXTRA = {"value", "grad", "value_fn", "obj_fn"}
+ALWAYS_WANTED = EXTRA - {"obj_fn"}
 """What an extra-args transformation is called with even if it does not name it: a chain names nothing."""
 
 
@@ -145,9 +155,9 @@ def _keywords(update: Callable[..., Any]) -> set[str]:
         parameters = inspect.signature(update).parameters
     except (TypeError, ValueError):
         return set()
-    named = {name for name, each in parameters.items() if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    named = set(parameters) & EXTRA
     takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
-    return named | set(ALWAYS_WANTED) if takes_any else named
+    return named | ALWAYS_WANTED if takes_any else named
 
 
 def _extra(updates: Any) -> dict[str, Any]:
