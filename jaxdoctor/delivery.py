@@ -82,6 +82,11 @@ class Deliveries:
     """The accelerator's name, for messages."""
 
     products: tuple[Delivery, ...]
+    configured: str = DEFAULT
+    """The setting that a product gets while the code names none, as JAX is configured here."""
+
+    jaxlib: str | None = None
+    """The version that ran, or that was asked about."""
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -110,6 +115,14 @@ class Deliveries:
         """What products must be expected to get at that setting: the worst one's precision."""
         worst = self.worst(setting)
         return None if worst is None else worst.precision
+
+    def shapes(self, setting: str, *, below: int) -> tuple[Delivery, ...]:
+        """One delivery for each product that gets fewer mantissa bits than that, the worst first."""
+        worst: dict[tuple[str, str], Delivery] = {}
+        for product in sorted(self.at(setting), key=_badness):
+            if product.mantissa_bits < below:
+                worst.setdefault((product.op, product.shape), product)
+        return tuple(worst.values())
 
     def arithmetics(self, setting: str) -> tuple[Arithmetic, ...]:
         """The arithmetics seen at that setting, worst first."""

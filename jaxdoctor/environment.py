@@ -72,7 +72,7 @@ class Environment:
     """XLA_FLAGS, parsed: name without dashes to value ("true" when none is written)."""
 
     unknown_xla_flags: tuple[str, ...] = ()
-    """Flags that end the process when JAX starts; found in a child process."""
+    """Flags that end the process when JAX starts, with their value and without dashes; found in a child."""
 
     refused_xla_flags: Mapping[str, str] = field(default_factory=dict)
     """Flags that exist and end the process all the same, with why; "XLA_FLAGS" stands for all of them."""

@@ -77,6 +77,7 @@ def deliveries_of_card(
     xla_flags: Mapping[str, str] | None = None,
     tf32_override: str | None = None,
     settings: Iterable[str] = SETTINGS,
+    configured: str = DEFAULT,
 ) -> Deliveries:
     """What each product would get on that card, the worst of the kernels that XLA may choose for it.
 
@@ -86,6 +87,7 @@ def deliveries_of_card(
         xla_flags: XLA_FLAGS, parsed.
         tf32_override: NVIDIA_TF32_OVERRIDE, if it is set.
         settings: levels of `jax_default_matmul_precision`, presets, or "x64".
+        configured: the one of them that JAX is configured to.
     """
     arithmetic = _Gpu(release(jaxlib_version), xla_flags or {}, tf32_override)
     products = [
@@ -94,7 +96,9 @@ def deliveries_of_card(
         for product in PRODUCTS
         if (found := _tpu(setting) if card.market == TPU else arithmetic.of(card, product, setting))
     ]
-    return Deliveries(machine=card.name, products=tuple(products))
+    return Deliveries(
+        machine=card.name, products=tuple(products), configured=configured, jaxlib=jaxlib_version
+    )
 
 
 class _Gpu:
@@ -121,7 +125,7 @@ class _Gpu:
             return None
         kernels = [self._library(setting)]
         if not isinstance(product, Convolution):
-            if self.bf16 and setting == DEFAULT:
+            if self.bf16 and (setting == DEFAULT or self.jaxlib < BF16_HEEDS_LEVEL):
                 return _named(Arithmetic.BF16)
             if self.triton:
                 kernels.append(self._triton(setting))
@@ -139,6 +143,11 @@ class _Gpu:
 
 TRUE = ("true", "1")
 BF16_FLAG = "xla_gpu_default_to_alg_dot_bf16_bf16_f32"
+
+BF16_HEEDS_LEVEL = (0, 11, 0)
+"""Before, that flag turns every float32 dot to bfloat16, at whatever level:
+https://github.com/openxla/xla/commit/4b7c2574db
+"""
 
 
 def _tpu(setting: str) -> tuple[Arithmetic, int] | None:

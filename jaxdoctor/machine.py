@@ -42,8 +42,11 @@ FLOAT64: Mapping[str, str | None] = {"JAX_ENABLE_X64": "1", PRECISION_VARIABLE: 
 SHARE_OF_MEASURING = 0.7
 """Of a worker's time limit; the rest is for starting JAX and the product that was begun last."""
 
-NEAR = 0.75
+NEAR = 0.8
 """A JAX_* variable that JAX does not know is taken for a mistyped one from this similarity on."""
+
+MEANT = {"X64": "JAX_ENABLE_X64", "PRECISION": PRECISION_VARIABLE}
+"""What a variable with that word in its name is meant to do."""
 
 READ_WITHOUT_BEING_OPTIONS = (
     # Variables that jax reads from the environment itself; every other JAX_* one is an option's.
@@ -73,13 +76,15 @@ class Machine:
     measured: Deliveries | None = None
     """What was measured on this device; the same as `deliveries` when nothing else is judged."""
 
-    setting: str
-    """Which of the deliveries' settings DEFAULT means, as JAX is configured here."""
-
     variables: Mapping[str, str | None] = field(default_factory=dict)
     """What every further worker must set, because JAX dies of what the user has set. None unsets."""
 
     skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def setting(self) -> str:
+        """Which of the deliveries' settings DEFAULT means, as JAX is configured here."""
+        return self.deliveries.configured
 
     @property
     def delivered(self) -> Precision | None:
@@ -173,8 +178,13 @@ def _machine(asked: Card | None, look: _Look, smi: Future[NvidiaSmi]) -> Machine
     here = _with_driver(survey.accelerator if survey else UNKNOWN, answer)
     judged = asked or _stand_in(here, answer)
     versions = installed_versions()
-    measured = _measured(here, look.surveys)
     setting = _setting(survey, look.refusals)
+    measured = Deliveries(
+        machine=here.name,
+        products=tuple(product for each in look.surveys for product in each.products),
+        configured=setting,
+        jaxlib=versions["jaxlib"],
+    )
     deliveries = measured
     if judged is not None:
         deliveries = deliveries_of_card(
@@ -183,6 +193,7 @@ def _machine(asked: Card | None, look: _Look, smi: Future[NvidiaSmi]) -> Machine
             xla_flags=look.flags.values,
             tf32_override=os.environ.get(OVERRIDE_VARIABLE),
             settings=dict.fromkeys([*SETTINGS, setting]),
+            configured=setting,
         )
     environment = _environment(look, here=here, versions=versions, answer=answer)
     if judged is not None:
@@ -194,7 +205,6 @@ def _machine(asked: Card | None, look: _Look, smi: Future[NvidiaSmi]) -> Machine
         environment=environment,
         deliveries=deliveries,
         measured=measured if measured.products else None,
-        setting=setting,
         variables=look.refusals.variables,
         skipped=(*look.skipped, *trouble),
     )
@@ -225,12 +235,6 @@ def _assumption(asked: Card | None, judged: Card, here: Accelerator) -> str:
     return f"JAX computes on the CPU; judged as the {judged.name} that nvidia-smi lists"
 
 
-def _measured(here: Accelerator, surveys: Sequence[Survey]) -> Deliveries:
-    return Deliveries(
-        machine=here.name, products=tuple(product for survey in surveys for product in survey.products)
-    )
-
-
 def _environment(
     look: _Look, *, here: Accelerator, versions: Mapping[str, str | None], answer: NvidiaSmi
 ) -> Environment:
@@ -251,8 +255,8 @@ def _environment(
         refused_settings=look.refusals.settings,
         unread_settings=_unread(survey.options) if survey else {},
         xla_flags=look.flags.values,
-        unknown_xla_flags=look.refusals.unknown_flags,
-        refused_xla_flags=look.refusals.refused_flags,
+        unknown_xla_flags=tuple(text.lstrip("-") for text in look.refusals.unknown_flags),
+        refused_xla_flags={text.lstrip("-"): reason for text, reason in look.refusals.refused_flags.items()},
         unread_xla_flags=look.flags.unread,
         x64=survey.x64 if survey else False,
     )
@@ -263,10 +267,19 @@ def _unread(options: Sequence[str]) -> dict[str, str]:
     unread = {}
     for name in sorted(os.environ):
         if name.upper().startswith("JAX_") and name not in {*known, *READ_WITHOUT_BEING_OPTIONS}:
-            near = difflib.get_close_matches(name.upper(), known, n=1, cutoff=NEAR)
-            if near:
-                unread[name] = near[0]
+            near = _nearest(name.upper(), known)
+            if near is not None:
+                unread[name] = near
     return unread
+
+
+def _nearest(name: str, known: Sequence[str]) -> str | None:
+    """The option that a variable of that name was meant for, by its telling word or by its letters."""
+    for word, option in MEANT.items():
+        if word in name and option in known:
+            return option
+    near = difflib.get_close_matches(name, known, n=1, cutoff=NEAR)
+    return near[0] if near else None
 
 
 def _with_driver(found: Accelerator, answer: NvidiaSmi) -> Accelerator:

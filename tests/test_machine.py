@@ -90,7 +90,7 @@ def test_what_jax_dies_of_is_named_and_the_rest_still_examined(monkeypatch):
     found = examine("h100")
 
     assert list(found.environment.refused_settings) == ["JAX_DEFAULT_MATMUL_PRECISION"]
-    assert found.environment.unknown_xla_flags == ("--xla_gpu_disable_tf32=true",)
+    assert found.environment.unknown_xla_flags == ("xla_gpu_disable_tf32=true",)
     assert found.environment.unread_xla_flags == "word --xla_more"
     assert found.environment.unread_settings == {"JAX_MATMUL_PRECISION": "JAX_DEFAULT_MATMUL_PRECISION"}
     assert found.variables == {"JAX_DEFAULT_MATMUL_PRECISION": None, "XLA_FLAGS": "--xla_gpu_ftz=true"}
