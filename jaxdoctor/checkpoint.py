@@ -126,6 +126,9 @@ class Leaf:
     host_scalar: bool = False
     """A Python number, which formats store as 64 bit: no sign of x64."""
 
+    host_array: bool = False
+    """A NumPy array, where the format tells it from JAX's: it keeps its dtype, so no sign of x64 either."""
+
     weak_type: bool | None = None
     """JAX's weak type, where the format keeps it (pickles of jax arrays)."""
 
@@ -342,7 +345,7 @@ def _counters(leaves: Sequence[Leaf]) -> Iterator[Counter]:
                 value=value,
                 dtype=leaf.dtype,
                 limit=_limit(leaf),
-                host_scalar=leaf.host_scalar,
+                host_scalar=leaf.host_scalar or leaf.host_array,
             )
 
 

@@ -21,9 +21,9 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
     ## What it saw
 
     float64 arrays beside float32 ones; or, as a note, int64 arrays beside int32 ones. Python numbers,
-    which every format stores in 64 bits, say nothing and are left out, and so is the state of an
-    optimizer, of which optimizer-wider tells. In formats that JAX does not write, 64-bit integers are
-    ordinary.
+    which every format stores in 64 bits, say nothing and are left out; so are NumPy arrays where the
+    format tells them apart, as Orbax does, and the state of an optimizer, of which optimizer-wider
+    tells. In formats that JAX does not write, 64-bit integers are ordinary.
 
     ## Why it matters
 
@@ -46,7 +46,8 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
     - https://docs.jax.dev/en/latest/default_dtypes.html
     - https://github.com/jax-ml/jax/issues/24909
     """
-    arrays = [leaf for leaf in checkpoint.leaves if not leaf.host_scalar and leaf.role is not Role.OPTIMIZER]
+    made_by_jax = [leaf for leaf in checkpoint.leaves if not leaf.host_scalar and not leaf.host_array]
+    arrays = [leaf for leaf in made_by_jax if leaf.role is not Role.OPTIMIZER]
     if not checkpoint.written_by_jax:
         arrays = [leaf for leaf in arrays if leaf.size > 1]
     yield from _mixed(checkpoint, arrays, WIDE_FLOATS, NARROW_FLOATS, None)

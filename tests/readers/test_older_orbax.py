@@ -75,6 +75,15 @@ def test_a_step_is_found_by_its_name(written):
     assert checkpoint.step == 5
 
 
+def test_a_folder_of_checkpoints_is_no_step(written, tmp_path):
+    """A run whose name ends in a number and whose saves have names of their own is not one checkpoint."""
+    for name in ("best", "last"):
+        shutil.copytree(written / "ocdbt", tmp_path / "run_1" / name)
+    (tmp_path / "run_1" / "logs").mkdir()
+
+    assert not READER.recognizes(tmp_path / "run_1")
+
+
 def test_a_placeholder_that_points_outside_is_hostile(tmp_path):
     """The msgpack file of older versions names arrays by name, which must be one of the checkpoint's own."""
     import msgpack

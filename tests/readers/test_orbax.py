@@ -133,10 +133,11 @@ def test_values_are_what_was_saved(saved, layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_python_numbers_and_prng_keys_are_told_apart(saved, layout):
-    """Only Python's numbers are host scalars, and only the typed key is a key."""
+    """Python's numbers, NumPy's arrays and the typed key are told from JAX's own arrays."""
     checkpoint = read(saved[layout])
 
     assert {one.path for one in checkpoint.leaves if one.host_scalar} == {"lr", "step"}
+    assert {one.path for one in checkpoint.leaves if one.host_array} == {"names/1/count"}
     assert {one.path for one in checkpoint.leaves if one.role is Role.KEY} == {"key"}
 
 

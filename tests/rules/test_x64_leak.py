@@ -28,12 +28,13 @@ def test_int64_beside_int32_is_a_note():
     "saved",
     [
         checkpoint(leaf("w", shape=(3,)), leaf("lr", "float64", host_scalar=True)),
+        checkpoint(leaf("w", shape=(3,)), leaf("data", "float64", (3,), host_array=True)),
         checkpoint(leaf("w", "float64", (3,)), leaf("b", "float64", (3,))),
         checkpoint(leaf("w", shape=(3,)), leaf("n", "int64", (3,)), layout="torch"),
         checkpoint(leaf("w", shape=(3,)), leaf("opt_state/value", "float64", role="optimizer")),
         checkpoint(leaf("n", "int64", (3,)), leaf("rng", "uint32", (2,), role="key")),
     ],
-    ids=["Python number", "all x64", "torch", "optimizer", "key"],
+    ids=["Python number", "NumPy array", "all x64", "torch", "optimizer", "key"],
 )
 def test_neighbours_are_healthy(saved):
     assert not judged(x64_leak, saved)

@@ -17,6 +17,7 @@ from jaxdoctor.reading.orbax.items import Item
 from jaxdoctor.reading.orbax.places import (
     CHECKPOINT,
     COMMITTED,
+    JSON_FILES,
     TREE,
     is_item,
     is_unfinished,
@@ -31,9 +32,6 @@ NEUTRAL = frozenset({"default", "items", "pytree", "checkpoint"})
 """Names of an item that say nothing about what is in it."""
 
 RANDOM_KEY = "jax_random_key"
-JSON_FILES = ("metadata", "metrics")
-"""The file in the folder of a JSON item, and of the metrics."""
-
 LARGEST_JSON = 1 << 24
 NANOSECONDS = 1e9
 

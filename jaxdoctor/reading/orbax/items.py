@@ -21,7 +21,7 @@ from jaxdoctor.reading.damage import (
 from jaxdoctor.reading.files import Member, size_of
 from jaxdoctor.reading.notes import Notes
 from jaxdoctor.reading.orbax.places import AGGREGATE, PROCESS, is_aggregate, names
-from jaxdoctor.reading.orbax.tree import ARRAY_TYPES, SCALAR, Tree, key_kinds, read_tree
+from jaxdoctor.reading.orbax.tree import ARRAY_TYPES, NUMPY, SCALAR, Tree, key_kinds, read_tree
 from jaxdoctor.reading.spans import Span
 
 PLACEHOLDER = "PLACEHOLDER://"
@@ -100,6 +100,7 @@ class Item:
             shape=array.layout.shape,
             role=Role.KEY if name in kinds else Role.OTHER,
             host_scalar=entry is not None and entry.value_type == SCALAR,
+            host_array=entry is not None and entry.value_type == NUMPY,
             values=array.values(self.budget),
         )
 

@@ -19,6 +19,9 @@ COMMITTED = "commit_success.txt"
 AGGREGATE = "checkpoint"
 """Before 0.5.16: a msgpack file with the whole tree, or what of it is not in arrays of its own."""
 
+JSON_FILES = ("metadata", "metrics")
+"""The file in the folder of a JSON item, and of the metrics."""
+
 PROCESS = re.compile(r"ocdbt\.process_\d+")
 UNFINISHED = ".orbax-checkpoint-tmp"
 ARRAYS = (".zarray", "zarr.json")
@@ -63,15 +66,16 @@ def is_step(folder: Path) -> bool:
     inside = names(folder)
     if CHECKPOINT in inside or MARKER in inside:
         return True
-    return any(_is_item_of(folder, name) for name in inside)
+    return is_step_name(folder.name) and _holds_items_only([folder / name for name in inside])
 
 
-def _is_item_of(folder: Path, name: str) -> bool:
-    """Before 0.6 nothing marked a step: it is a folder with a step's name whose subfolders have none."""
-    below = folder / name
-    if is_step_name(name) or not is_step_name(folder.name):
+def _holds_items_only(paths: list[Path]) -> bool:
+    """Before 0.6 nothing marked a step: it is a folder with a step's name and nothing but items in it."""
+    folders = [path for path in paths if path.is_dir()]
+    if any(is_step_name(path.name) or CHECKPOINT in names(path) for path in folders):
         return False
-    return is_item(below) and CHECKPOINT not in names(below)
+    trees = [path for path in folders if is_item(path)]
+    return bool(trees) and all(path in trees or set(JSON_FILES) & set(names(path)) for path in folders)
 
 
 def is_checkpoint(path: Path) -> bool:

@@ -16,6 +16,7 @@ from jaxdoctor.reading.orbax.places import CHECKPOINT, TREE, names
 ARRAY_TYPES = {"jax.Array", "np.ndarray", "scalar"}
 """Values that have an array in the store. Strings lie in `_strings.json`, empty containers nowhere."""
 
+NUMPY = "np.ndarray"
 SCALAR = "scalar"
 """A Python number, which Orbax stores with 64 bits."""
 
