@@ -222,7 +222,28 @@ def _series(series: Series) -> dict[str, Any]:
 def _signature(signature: Signature) -> dict[str, Any]:
     return {
         "target": signature.target,
+        "x64": signature.x64,
+        "params_dtype": signature.params_dtype,
+        "verdict": signature.verdict,
+        "refused": signature.refused,
         "rounds": signature.rounds,
+        "loop_error": signature.loop_error,
+        "compilations": signature.compilations,
+        "counters": [
+            {
+                "leaf": counter.leaf,
+                "dtype": counter.dtype,
+                "fate": counter.fate.value,
+                "increment": counter.increment,
+                "conditional": counter.conditional,
+                "start": counter.start,
+                "limit": counter.limit,
+                "calls": counter.calls,
+                "inexact_after": counter.inexact_after,
+                "seconds": counter.seconds(signature.calls_per_second),
+            }
+            for counter in signature.counters
+        ],
         "leaves": [
             {
                 "path": leaf.path,

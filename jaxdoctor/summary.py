@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from jaxdoctor.compatibility import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
 from jaxdoctor.counters import histories
 from jaxdoctor.finding import Finding
 from jaxdoctor.outcome import Outcome
@@ -185,12 +186,20 @@ def _checkpoints(report: Report) -> Iterator[str]:
 
 
 def _signatures(report: Report) -> Iterator[str]:
+    if is_sweep(report.signatures):
+        headings, rows = pivot(report.signatures)
+        yield from table(headings, ([text(cell) for cell in row] for row in rows))
+        return
     for signature in report.signatures:
         rounds = "never" if signature.rounds is None else f"after {counted(signature.rounds, 'call')}"
         yield ""
         yield f"## {text(signature.target)}"
         yield ""
-        yield f"Its types settle {rounds}; {counted(len(signature.leaves), 'leaf', 'leaves')}."
+        leaves = counted(len(signature.leaves), "leaf", "leaves")
+        yield f"Its types settle {rounds}; {leaves}; {signature.setting}."
+        if signature.counters:
+            counting = ([text(cell) for cell in row] for row in counter_rows(signature))
+            yield from table(COUNTER_HEADINGS, counting)
 
 
 def _aside(report: Report) -> Iterator[str]:

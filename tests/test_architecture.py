@@ -16,7 +16,7 @@ LAYERS = (
     ("outcome", "prescription", "worker", "parameters", "survey", "refusals"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),
     ("format", "counters", "reading", "expectation"),
-    ("wording",),
+    ("wording", "compatibility"),
     ("exchange", "screen", "pages", "fingerprint"),
     ("summary", "web"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),

@@ -6,6 +6,9 @@ from jaxdoctor.finding import Hit, Severity
 from jaxdoctor.rule import Hits, rule
 from jaxdoctor.signature import Counter, Fate, Signature
 
+COUNT = "count in jaxdoctor.remedies.StepCounter and divide by its as_float32()"
+HELD_BACK = "let no schedule that reads it go on beyond that; Adam's bias correction does not mind"
+
 
 @rule("JD507", Severity.ERROR)
 def counter_will_stall(signature: Signature) -> Hits:
@@ -16,7 +19,7 @@ def counter_will_stall(signature: Signature) -> Hits:
     In the traced program one call adds a fixed amount to the counter. A float32 stands still at 2^24 times
     the increment, since the sum is then rounded back to where it was; a bfloat16 does at 2^8 times. An
     integer count as optax keeps it is held back at the largest value of its dtype. Severities are those of
-    counter-will-wrap.
+    counter-will-wrap; a count that is held back is a warning at most.
 
     ## Why it matters
 
@@ -46,7 +49,8 @@ def counter_will_stall(signature: Signature) -> Hits:
             continue
         severity = counter.urgency(signature.calls_per_second)
         if severity is not None:
-            yield _hit(signature, counter, severity)
+            held_back = counter.fate is Fate.SATURATES
+            yield _hit(signature, counter, min(severity, Severity.WARNING) if held_back else severity)
 
 
 def _hit(signature: Signature, counter: Counter, severity: Severity) -> Hit:
@@ -72,6 +76,6 @@ def _hit(signature: Signature, counter: Counter, severity: Severity) -> Hit:
             "seconds": counter.seconds(signature.calls_per_second),
             "setting": signature.setting,
         },
-        fix="count in jaxdoctor.remedies.StepCounter and divide by its as_float32()",
+        fix=HELD_BACK if counter.fate is Fate.SATURATES else COUNT,
         severity=severity,
     )

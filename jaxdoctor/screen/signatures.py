@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from jaxdoctor.compatibility import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
 from jaxdoctor.report import Report
 from jaxdoctor.screen.lines import labelled, say, table
 from jaxdoctor.signature import LeafSignature, Signature
@@ -13,7 +14,12 @@ MOST_LEAVES = 40
 
 
 def draw(report: Report, console: Console) -> None:
-    """Each update function with the leaves that it changes."""
+    """Each update function with the leaves that it changes; many of them as one table."""
+    if is_sweep(report.signatures):
+        headings, rows = pivot(report.signatures)
+        console.print()
+        table(console, headings, rows)
+        return
     for signature in report.signatures:
         console.print()
         _signature(signature, console)
@@ -22,14 +28,22 @@ def draw(report: Report, console: Console) -> None:
 def _signature(signature: Signature, console: Console) -> None:
     changed = [leaf for leaf in signature.leaves if _changes(leaf)]
     same = len(signature.leaves) - len(changed)
-    say(console, (signature.target, "bold"))
+    say(console, (signature.target, "bold"), (f"  executed and traced, {signature.setting}", "dim"))
+    if signature.refused is not None:
+        labelled(console, "unknown", signature.refused)
+        return
     labelled(console, "settles", settles(signature))
+    if signature.compilations:
+        many = counted(signature.compilations, "program")
+        labelled(console, "compiled", f"{many}, by the target itself while it built the state")
     labelled(console, "unchanged", f"{same} of {counted(len(signature.leaves), 'leaf', 'leaves')}")
     if changed:
         rows = [_row(leaf, console.width // 2) for leaf in changed[:MOST_LEAVES]]
         table(console, ("leaf", "in", "out"), rows)
     if len(changed) > MOST_LEAVES:
         say(console, (f"{len(changed) - MOST_LEAVES} more leaves stand in --format json", "dim"))
+    if signature.counters:
+        table(console, COUNTER_HEADINGS, counter_rows(signature), numbers="  r rr")
 
 
 def settles(signature: Signature) -> str:

@@ -17,12 +17,22 @@ from jaxdoctor.trace.graph import CALLS, subprograms
 LARGEST_LOOKED_AT = 65536
 """Elements of a constant that are compared to see whether all are equal."""
 
+LARGEST_KEPT = 16
+"""Elements of a constant that are kept when they differ."""
+
 
 @dataclass(frozen=True)
 class Known:
     """An array all of whose elements are this number."""
 
     value: float | int | bool
+
+
+@dataclass(frozen=True)
+class Several:
+    """A small constant array of different numbers, such as a shape."""
+
+    values: tuple[float | int, ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Masked:
     count: Count
 
 
-Meaning = Known | Count | Switch | Masked | None
+Meaning = Known | Several | Count | Switch | Masked | None
 """What is known of one array; None: nothing."""
 
 PASSING = {
@@ -72,6 +82,12 @@ PASSING = {
 """Primitives that leave every element what it was, a conversion's rounding aside."""
 
 COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
+REDUCTIONS: Mapping[str, Callable[..., Any]] = {
+    "reduce_sum": sum,
+    "reduce_prod": math.prod,
+    "reduce_max": max,
+    "reduce_min": min,
+}
 LOGIC = {"and", "or", "not", "xor"}
 BOUNDS = {"max", "min", "clamp", "rem", "and"}
 
@@ -91,6 +107,11 @@ FOLDS: Mapping[str, Callable[..., Any]] = {
     "neg": operator.neg,
     "abs": abs,
     "rem": math.fmod,
+    "and": operator.and_,
+    "or": operator.or_,
+    "shift_right_logical": operator.rshift,
+    "shift_right_arithmetic": operator.rshift,
+    "shift_left": operator.lshift,
 }
 
 
@@ -107,7 +128,9 @@ def meaning_of(array: Any) -> Meaning:
     if not 0 < values.size <= LARGEST_LOOKED_AT or values.dtype == object:
         return None
     first = values.flat[0]
-    return Known(first.item()) if bool((values == first).all()) else None
+    if bool((values == first).all()):
+        return Known(first.item())
+    return Several(tuple(values.ravel().tolist())) if values.size <= LARGEST_KEPT else None
 
 
 class Reading:
@@ -160,6 +183,9 @@ class Reading:
             return self._compared(name, inputs)
         if name in LOGIC and all(isinstance(each, Switch) for each in inputs):
             return Switch(next(self._tokens))
+        if name in REDUCTIONS and isinstance(inputs[0], Several):
+            whole = eqn.outvars[0].aval.shape == ()
+            return _known(eqn, REDUCTIONS[name](inputs[0].values)) if whole else None
         if name != "select_n" and all(isinstance(each, Known) for each in inputs):
             return _folded(eqn, [each.value for each in inputs if isinstance(each, Known)])
         return self._counted(eqn, inputs)
@@ -270,8 +296,8 @@ def _known(eqn: Any, value: float) -> Meaning:
 def _folded(eqn: Any, values: list[Any]) -> Meaning:
     name = eqn.primitive.name
     try:
-        if name == "reduce_sum":
-            return _known(eqn, values[0] * _times(eqn))
+        if name in REDUCTIONS:
+            return _known(eqn, _reduced(name, values[0], _times(eqn)))
         if name == "integer_pow":
             return _known(eqn, values[0] ** eqn.params["y"])
         if name == "div":
@@ -285,6 +311,15 @@ def _folded(eqn: Any, values: list[Any]) -> Meaning:
 def _times(eqn: Any) -> int:
     before, after = eqn.invars[0].aval.size, eqn.outvars[0].aval.size
     return int(before // after) if after else 0
+
+
+def _reduced(name: str, value: Any, times: int) -> Any:
+    """A reduction over so many equal numbers."""
+    if name == "reduce_sum":
+        return value * times
+    if name != "reduce_prod":
+        return value
+    return math.pow(value, times)
 
 
 def _shifted(count: Count, amount: float, eqn: Any) -> Count:
