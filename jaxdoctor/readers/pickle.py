@@ -13,9 +13,11 @@ from jaxdoctor.reading.blobs import Blob, gzip_blob, whole_file
 from jaxdoctor.reading.files import first_bytes
 from jaxdoctor.reading.pickle_files import SIGHT, faults_of, looks_pickled, read_stream, tree_of, wanted_calls
 from jaxdoctor.reading.pickle_parts import Made
-from jaxdoctor.reading.pickled_arrays import Array, numpy_or_jax
+from jaxdoctor.reading.pickled_arrays import Array
 from jaxdoctor.reading.saved_steps import step_among
 from jaxdoctor.reading.torch_marks import LEGACY_MAGIC
+from jaxdoctor.reading.torch_storages import Storages
+from jaxdoctor.reading.torch_tensors import nested_faults, torch_or_numpy
 
 GZIP = b"\x1f\x8b\x08"
 
@@ -49,7 +51,7 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
         raise UnreadableError(f"{path} is empty", hint="save again, or restore an older step")
 
     def recognize(made: Made) -> Array | None:
-        return numpy_or_jax(made, blob, budget)
+        return torch_or_numpy(made, Storages(), blob, budget)
 
     tree = tree_of(stream, recognize)
     root = stream.roots[0] if stream.roots else None
@@ -61,7 +63,7 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
         step=step_among(root),
         bytes_total=path.stat().st_size,
         bytes_read=budget.bytes_read - before,
-        faults=(*faults_of(stream, path), *tree.faults),
+        faults=(*faults_of(stream, path), *nested_faults(stream, blob, budget), *tree.faults),
     )
 
 

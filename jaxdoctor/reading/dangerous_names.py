@@ -177,7 +177,6 @@ NAMES = frozenset(
         "torch.jit:load",
         "torch.utils.cpp_extension:load",
         "torch.utils.cpp_extension:load_inline",
-        "torch.storage:_load_from_bytes",
     ]
 )
 

@@ -28,6 +28,9 @@ DEAREST = {
 }
 """What an opcode's result costs, where it is more than `PLAIN_COST`."""
 
+NESTED = "torch.storage:_load_from_bytes"
+"""How a torch storage looks that was pickled without `torch.save`: its argument is handed to `torch.load`."""
+
 MOST_NAMES = 100_000
 """Different classes and functions that one file may name."""
 
@@ -53,6 +56,12 @@ class Pickled:
 
     dangers: dict[str, str] = field(default_factory=dict)
     """Why some of the names have no place in saved state."""
+
+    persistent: list[Persistent] = field(default_factory=list)
+    """Every object kept outside that the stream names."""
+
+    nested: list[Made] = field(default_factory=list)
+    """Calls that would load another torch file out of their argument."""
 
     error: str | None = None
     truncated: bool = False
@@ -134,7 +143,10 @@ class _Machine:
     def make(self, callee: Any, arguments: Any, keywords: Any = None) -> Made:
         if isinstance(callee, Global):
             self.found.calls[callee.full_name] += 1
-        return Made(callee, arguments, keywords)
+        made = Made(callee, arguments, keywords)
+        if made.name == NESTED:
+            self.found.nested.append(made)
+        return made
 
     def pop_mark(self) -> None:
         self.since_mark()
@@ -245,10 +257,15 @@ class _Machine:
         self.stack.append(self.make(items[0], tuple(items[1:])))
 
     def persistent_line(self) -> None:
-        self.stack.append(Persistent(_line_text(self.cursor)))
+        self.keep_outside(_line_text(self.cursor))
 
     def persistent(self) -> None:
-        self.stack.append(Persistent(self.pop()))
+        self.keep_outside(self.pop())
+
+    def keep_outside(self, identity: Any) -> None:
+        """A stand-in for an object outside of the pickle."""
+        self.stack.append(Persistent(identity))
+        self.found.persistent.append(self.stack[-1])
 
     def protocol(self) -> None:
         version = self.cursor.number(1)
