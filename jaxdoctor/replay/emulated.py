@@ -200,12 +200,20 @@ class _Rewriting:
         params = eqn.params
         of_cond, of_body, carry = _split(values, params["cond_nconsts"], params["body_nconsts"])
 
-        def goes_on(carry: Values) -> Any:
+        def pending(carry: Values) -> Any:
             (answer,) = self._inner(params["cond_jaxpr"], [*of_cond, *carry], widths)
             return answer
 
+        def goes_on(carry: Values) -> Any:
+            # A loop that was vmapped has a condition for each row, and runs until none is left.
+            return jnp.any(pending(carry))
+
         def body(carry: Values) -> Values:
-            return self._inner(params["body_jaxpr"], [*of_body, *carry], widths)
+            stepped = self._inner(params["body_jaxpr"], [*of_body, *carry], widths)
+            running = pending(carry)
+            if not running.ndim:
+                return stepped
+            return [_where(running, new, old) for new, old in zip(stepped, carry, strict=True)]
 
         outputs: Values = jax.lax.while_loop(goes_on, body, carry)
         return outputs
@@ -224,6 +232,11 @@ class _Rewriting:
         start = sum(lengths[:2])
         consts, right_sides = values[start : start + lengths[2]], values[sum(eqn.params["const_lengths"]) :]
         return self._inner(eqn.params["jaxprs"].solve, [*consts, *right_sides], widths)
+
+
+def _where(rows: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
+    """The new value in these rows, the old one in the others."""
+    return jnp.where(rows.reshape(rows.shape + (1,) * (new.ndim - rows.ndim)), new, old)
 
 
 def _site(eqn: core.JaxprEqn) -> Site:

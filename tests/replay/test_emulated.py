@@ -105,6 +105,25 @@ def test_at_23_bits_the_program_is_the_one_that_was_given(name):
     same(jax.jit(program.call)(program.untouched(), A, B), jax.jit(PROGRAMS[name])(A, B))
 
 
+def test_a_loop_that_was_vmapped_ends_for_each_row_by_itself():
+    """MJX's solver is such a loop: rows that have converged keep what they have."""
+
+    def count_up(start, b):
+        return jax.lax.while_loop(
+            lambda c: c[0][0, 0] < 1e4, lambda c: ((c[0] + 1) @ b, c[1] + 1), (start * A, 0)
+        )
+
+    starts = jnp.asarray([1.0, 1e-3, 1e2])
+    loops = jax.vmap(count_up, in_axes=(0, None))
+    program = emulate(loops, starts, B)
+
+    expected = jax.jit(loops)(starts, B)
+
+    assert len(set(np.asarray(expected[1]).tolist())) > 1
+    same(jax.jit(program.call)(program.untouched(), starts, B), expected)
+    assert program.sites
+
+
 def test_widths_can_be_swept_in_one_program():
     """Mapped over widths, it gives each its own answer."""
     program = emulate(matmul, A, B)
