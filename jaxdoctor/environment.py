@@ -69,7 +69,7 @@ class Environment:
     """Settings that this JAX raises on, with what it says."""
 
     xla_flags: Mapping[str, str] = field(default_factory=dict)
-    """XLA_FLAGS, parsed: name without dashes to value ("true" when none is written)."""
+    """The flags that XLA takes: name without dashes to value ("true" when none is written)."""
 
     unknown_xla_flags: tuple[str, ...] = ()
     """Flags that end the process when JAX starts, with their value and without dashes; found in a child."""
@@ -86,3 +86,8 @@ class Environment:
     x64: bool = False
     assumed: str | None = None
     """Why another machine than this one is judged: "no accelerator here; judged as any card with TF32"."""
+
+    @property
+    def device(self) -> Accelerator:
+        """The one that JAX computes on here, whichever is judged."""
+        return self.here or self.accelerator

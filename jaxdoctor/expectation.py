@@ -177,6 +177,6 @@ def _expected(product: Product, setting: str, found: tuple[Arithmetic, int]) -> 
         arithmetic=arithmetic,
         mantissa_bits=bits,
         # Both operands are rounded, so each term is off by a factor of (1 + u)^2 at most.
-        max_relative_error=(1 + roundoff) ** 2 - 1,
+        max_relative_error=2 * roundoff + roundoff**2,
         source=FROM_CARD,
     )

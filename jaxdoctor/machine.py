@@ -145,6 +145,18 @@ class _Look:
         if measure:
             self._try("float64 products", [X64], FLOAT64)
 
+    @property
+    def taken_flags(self) -> Mapping[str, str]:
+        """The flags that XLA really takes."""
+        gone = {*self.refusals.unknown_flags, *self.refusals.refused_flags}
+        return {each.name: each.value for each in self.flags.arguments if each.text not in gone}
+
+    @property
+    def variables(self) -> Mapping[str, str | None]:
+        """What other workers must set. To flags in a file, or behind a loose word, they could not add any."""
+        legible = {XLA_FLAGS: self.flags.without(())} if self.flags.file or self.flags.unread else {}
+        return {**legible, **self.refusals.variables}
+
     def _try(
         self, subject: str, settings: Sequence[str], extra: Mapping[str, str | None] | None = None
     ) -> bool:
@@ -190,7 +202,7 @@ def _machine(asked: Card | None, look: _Look, smi: Future[NvidiaSmi]) -> Machine
         deliveries = deliveries_of_card(
             judged,
             versions["jaxlib"] or "",
-            xla_flags=look.flags.values,
+            xla_flags=look.taken_flags,
             tf32_override=os.environ.get(OVERRIDE_VARIABLE),
             settings=dict.fromkeys([*SETTINGS, setting]),
             configured=setting,
@@ -205,7 +217,7 @@ def _machine(asked: Card | None, look: _Look, smi: Future[NvidiaSmi]) -> Machine
         environment=environment,
         deliveries=deliveries,
         measured=measured if measured.products else None,
-        variables=look.refusals.variables,
+        variables=look.variables,
         skipped=(*look.skipped, *trouble),
     )
 
@@ -254,7 +266,7 @@ def _environment(
         },
         refused_settings=look.refusals.settings,
         unread_settings=_unread(survey.options) if survey else {},
-        xla_flags=look.flags.values,
+        xla_flags=look.taken_flags,
         unknown_xla_flags=tuple(text.lstrip("-") for text in look.refusals.unknown_flags),
         refused_xla_flags={text.lstrip("-"): reason for text, reason in look.refusals.refused_flags.items()},
         unread_xla_flags=look.flags.unread,

@@ -126,8 +126,7 @@ class _Replaying:
 
     @property
     def on_accelerator(self) -> bool:
-        here = getattr(self.machine.environment, "here", None)
-        return here is not None and here.platform not in ("cpu", "unknown")
+        return self.machine.environment.device.platform not in ("cpu", "unknown")
 
     @property
     def left(self) -> float:

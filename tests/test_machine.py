@@ -93,8 +93,57 @@ def test_what_jax_dies_of_is_named_and_the_rest_still_examined(monkeypatch):
     assert found.environment.unknown_xla_flags == ("xla_gpu_disable_tf32=true",)
     assert found.environment.unread_xla_flags == "word --xla_more"
     assert found.environment.unread_settings == {"JAX_MATMUL_PRECISION": "JAX_DEFAULT_MATMUL_PRECISION"}
+    assert found.environment.xla_flags == {"xla_gpu_ftz": "true"}
     assert found.variables == {"JAX_DEFAULT_MATMUL_PRECISION": None, "XLA_FLAGS": "--xla_gpu_ftz=true"}
     assert (found.setting, found.delivered) == ("default", TF32)
+
+
+def test_flags_in_a_file_are_handed_on_as_flags(tmp_path, monkeypatch):
+    """A worker that adds a flag of its own to a file's name would not start."""
+    file = tmp_path / "flags"
+    file.write_text("--xla_gpu_ftz=true\n--xla_gpu_autotune_level=0\n")
+    monkeypatch.setenv("XLA_FLAGS", str(file))
+    monkeypatch.setattr(machine_module, "SURVEY", "tests.test_machine:die_under_x64")
+
+    found = examine("t4")
+
+    assert found.environment.xla_flags == {"xla_gpu_ftz": "true", "xla_gpu_autotune_level": "0"}
+    assert found.variables == {"XLA_FLAGS": "--xla_gpu_ftz=true --xla_gpu_autotune_level=0"}
+
+
+def test_a_gpu_here_is_judged_by_what_was_measured(tmp_path, monkeypatch):
+    """No assumption, no table: its own deliveries, with nvidia-smi's driver, memory and ECC."""
+    fake_nvidia_smi(tmp_path, monkeypatch, "NVIDIA GeForce RTX 4090, 570.86.15, 24564, [N/A]")
+    monkeypatch.setattr(machine_module, "SURVEY", "tests.test_machine:survey_of_a_gpu")
+
+    found = examine()
+
+    assert found.deliveries is found.measured
+    assert (found.environment.here, found.environment.assumed) == (None, None)
+    assert found.environment.device.driver == "570.86.15"
+    assert found.environment.device.memory_bytes == 24564 * 2**20
+    assert found.environment.idle_gpus == ()
+    assert found.delivered == TF32
+
+
+def survey_of_a_gpu(settings, seconds, *, progress):
+    from jaxdoctor.environment import Accelerator
+    from jaxdoctor.survey import Survey
+    from tests.test_delivery import delivery
+
+    card = Accelerator(name="NVIDIA GeForce RTX 4090", platform="gpu", card="rtx-4090", tf32=True)
+    arithmetic = {"x64": (Arithmetic.F64, 52), "highest": (Arithmetic.F32, 23)}
+    return Survey(
+        accelerator=card,
+        matmul_precision=None,
+        x64=False,
+        options=(),
+        products=tuple(
+            delivery(*arithmetic.get(setting, (Arithmetic.TF32_ROUNDED, 10)), setting=setting)
+            for setting in settings
+        ),
+        skipped=(),
+    )
 
 
 def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
