@@ -180,7 +180,8 @@ class _Trials:
             precision=precision,
             kind=kind,
             replays=judgement.replays,
-            steps=judgement.steps,
+            # A launch ends early when nothing in it is finite any more.
+            steps=self._answers.prepared.steps if judgement.failed == judgement.replays else judgement.steps,
             failed=judgement.failed,
             first_bad_step=judgement.first_bad_step,
             first_bad_field=judgement.first_bad_field,

@@ -53,8 +53,8 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
         return _report(ask.subject, machine, findings, [])
     spent = time.monotonic() - started
     examined = _examine(replace(ask, time_limit=max(1.0, ask.time_limit - spent)), machine, progress)
-    prescription = Prescription()
-    if examined.outcome is not None:
+    prescription = None
+    if examined.outcome is not None and examined.outcome.verdict is not Verdict.UNKNOWN:
         prescription = prescribe(examined.outcome, examined.findings, machine)
     return _report(ask.subject, machine, findings, [examined], prescription)
 
@@ -123,7 +123,9 @@ def _examine(ask: Ask, machine: Machine, progress: Progress, expected: Verdict |
         )
         return Examined(outcome=outcome, skipped=(Skipped(subject=ask.subject, reason=reason),))
     outcome = assemble(ask, machine, answers, expected)
-    return Examined(outcome=outcome, findings=tuple(diagnose([outcome])), skipped=answers.skipped)
+    model = answers.prepared.model
+    facts = [outcome] if model is None else [model, outcome]
+    return Examined(outcome=outcome, findings=tuple(diagnose(facts)), skipped=answers.skipped)
 
 
 def check(ask: Ask) -> None:

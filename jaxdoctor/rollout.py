@@ -301,6 +301,7 @@ class _Replaying:
             "JAX_DEFAULT_MATMUL_PRECISION": None,
             "JAX_DEBUG_NANS": "0",
             "JAX_DEBUG_INFS": "0",
+            "JAX_TRACEBACK_FILTERING": "off",
             **variables,
         }
 

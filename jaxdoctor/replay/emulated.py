@@ -197,26 +197,36 @@ class _Rewriting:
         return [*last, *ys]
 
     def _while(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Values:
+        """Bound as it stood and not written anew: only the primitive takes a predicate for each replay."""
         params = eqn.params
         of_cond, of_body, carry = _split(values, params["cond_nconsts"], params["body_nconsts"])
-
-        def pending(carry: Values) -> Any:
-            (answer,) = self._inner(params["cond_jaxpr"], [*of_cond, *carry], widths)
-            return answer
-
-        def goes_on(carry: Values) -> Any:
-            # A loop that was vmapped has a condition for each row, and runs until none is left.
-            return jnp.any(pending(carry))
-
-        def body(carry: Values) -> Values:
-            stepped = self._inner(params["body_jaxpr"], [*of_body, *carry], widths)
-            running = pending(carry)
-            if not running.ndim:
-                return stepped
-            return [_where(running, new, old) for new, old in zip(stepped, carry, strict=True)]
-
-        outputs: Values = jax.lax.while_loop(goes_on, body, carry)
+        primitive: Any = eqn.primitive
+        outputs: Values = primitive.bind(
+            *widths,
+            *of_cond,
+            *widths,
+            *of_body,
+            *carry,
+            **{
+                **params,
+                "cond_jaxpr": self._with_widths(params["cond_jaxpr"], widths),
+                "cond_nconsts": len(widths) + len(of_cond),
+                "body_jaxpr": self._with_widths(params["body_jaxpr"], widths),
+                "body_nconsts": len(widths) + len(of_body),
+            },
+        )
         return outputs
+
+    def _with_widths(self, closed: core.ClosedJaxpr, widths: Widths) -> core.ClosedJaxpr:
+        """The jaxpr rewritten, with the widths before its other inputs."""
+
+        def run(bits: jax.Array, toward_zero: jax.Array, *inputs: Any) -> list[Any]:
+            return self._inner(closed, inputs, Widths(bits, toward_zero))
+
+        struct: Any = jax.ShapeDtypeStruct
+        shapes = [struct(value.shape, value.dtype) for value in widths]
+        rewritten: core.ClosedJaxpr = jax.make_jaxpr(run)(*shapes, *closed.in_avals)
+        return rewritten
 
     def _cond(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Values:
         index, *operands = values
@@ -232,11 +242,6 @@ class _Rewriting:
         start = sum(lengths[:2])
         consts, right_sides = values[start : start + lengths[2]], values[sum(eqn.params["const_lengths"]) :]
         return self._inner(eqn.params["jaxprs"].solve, [*consts, *right_sides], widths)
-
-
-def _where(rows: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
-    """The new value in these rows, the old one in the others."""
-    return jnp.where(rows.reshape(rows.shape + (1,) * (new.ndim - rows.ndim)), new, old)
 
 
 def _site(eqn: core.JaxprEqn) -> Site:

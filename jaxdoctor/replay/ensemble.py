@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.precision import F32
 from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.replay.emulated import Program, Widths, emulate
@@ -85,7 +86,13 @@ class Ensemble:
 
         self.batch, self.lanes, self.chunk = batch, lanes, chunk
         self._keeps_states = keeps_states
-        self._model = mjx.put_model(model)
+        try:
+            self._model = mjx.put_model(model)
+        except NotImplementedError as error:
+            raise UnsupportedModelError(
+                f"MJX refuses the model: {error}",
+                hint="`jaxdoctor rule unsupported-by-mjx` names common replacements",
+            ) from error
         self._step = jax.vmap(mjx.step, in_axes=(None, 0))
         self._blank = _settled(self._step, self._model, _batched(mjx.make_data(model), batch))
         self.leaves = tuple(name for name, _ in floating_leaves(self._blank))

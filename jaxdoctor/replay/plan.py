@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jaxdoctor.model import Model
 from jaxdoctor.precision import F32, Precision
 
 
@@ -34,6 +35,10 @@ class Prepared:
     controls: str
     warnings: Mapping[str, int]
     nonfinite: int
+    """Replays that MuJoCo in float64 did not keep finite."""
+
+    model: Model | None = None
+    """What can be said of it without replaying it."""
 
 
 @dataclass(frozen=True, kw_only=True)
