@@ -23,7 +23,12 @@ def counters_of(
     state, jaxpr = first.before.arrays, first.closed.jaxpr
     inputs: list[Meaning] = [Count(index) if _may_count(leaf) else None for index, leaf in enumerate(state)]
     inputs += [None] * (len(jaxpr.invars) - len(state))
-    meanings = Reading().run(jaxpr, [*constants, *inputs])
+    reading = Reading()
+    given = [
+        reading.condition() if variable.aval.dtype == bool else meaning
+        for variable, meaning in zip(jaxpr.invars, inputs, strict=True)
+    ]
+    meanings = reading.run(jaxpr, [*constants, *given])
     after = {path: index for index, path in enumerate(first.after.array_paths)}
     pairs = set(_pairs(first))
     for index, (path, leaf) in enumerate(zip(first.before.array_paths, state, strict=True)):

@@ -150,7 +150,14 @@ class Reading:
             inputs = [read(variable) for variable in eqn.invars]
             if not eqn.invars or any(meaning is not None for meaning in inputs):
                 known.update(zip(eqn.outvars, self._apply(eqn, inputs), strict=True))
+            for variable in eqn.outvars:
+                if known.get(variable) is None and _is_condition(variable):
+                    known[variable] = self.condition()
         return [read(variable) for variable in jaxpr.outvars]
+
+    def condition(self) -> Switch:
+        """A condition of which nothing is known but that it is one."""
+        return Switch(next(self._tokens))
 
     def _apply(self, eqn: Any, inputs: list[Meaning]) -> list[Meaning]:
         name = eqn.primitive.name
@@ -182,7 +189,7 @@ class Reading:
         if name in COMPARISONS and not all(isinstance(each, Known) for each in inputs):
             return self._compared(name, inputs)
         if name in LOGIC and all(isinstance(each, Switch) for each in inputs):
-            return Switch(next(self._tokens))
+            return self.condition()
         if name in REDUCTIONS and isinstance(inputs[0], Several):
             whole = eqn.outvars[0].aval.shape == ()
             return _known(eqn, REDUCTIONS[name](inputs[0].values)) if whole else None
@@ -276,6 +283,10 @@ class Reading:
                 break
             steady = kept
         return steady
+
+
+def _is_condition(variable: Any) -> bool:
+    return str(getattr(variable.aval, "dtype", "")) == "bool"
 
 
 def _passed(eqn: Any, meaning: Meaning) -> Meaning:

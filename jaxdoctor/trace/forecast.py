@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 from jaxdoctor.dtypes import dtype_named
 from jaxdoctor.signature import Counter, Fate, Site
@@ -81,26 +82,38 @@ def of_float(
 
 
 def stall(increment: float, start: float, dtype: str) -> tuple[int, float, int | None]:
-    """Additions until the sum stands still, the sum then, and additions until one was rounded.
+    """Additions until the sum stands still, the sum then, and the additions before the first rounded one.
 
-    Goes from one power of two to the next: between them every sum is rounded alike, to nearest, ties to even.
+    Between two powers of two every sum is rounded alike, once a tie has made the last bit even. So two sums
+    are made one by one in each binade, and the rest of it is passed in one leap.
     """
+    amount, total = Fraction(increment), Fraction(start)
+    calls, inexact = 0, None
+    while total < Fraction(2) ** LARGEST_EXPONENT[dtype]:
+        for _ in range(2):
+            after = _rounded(total + amount, dtype)
+            if inexact is None and after != total + amount:
+                inexact = calls
+            if after == total:
+                return calls, float(total), inexact
+            calls, total = calls + 1, after
+        step = _rounded(total + amount, dtype) - total
+        if step:
+            leaps = max(math.ceil((Fraction(2) ** _exponent(total) - total) / step) - 1, 0)
+            if leaps and inexact is None and step != amount:
+                inexact = calls
+            calls, total = calls + leaps, total + leaps * step
+    return calls, float(total), inexact
+
+
+def _exponent(value: Fraction) -> int:
+    """The smallest power of two above the value; sums are far from the subnormal numbers."""
+    return math.frexp(float(value))[1]
+
+
+def _rounded(value: Fraction, dtype: str) -> Fraction:
+    """To nearest, ties to even."""
     mantissa = dtype_named(dtype).mantissa_bits
     assert mantissa is not None
-    total, calls = start or increment, 0 if start else 1
-    inexact: int | None = None
-    while True:
-        exponent = math.frexp(total)[1]
-        if exponent > LARGEST_EXPONENT[dtype]:
-            return calls, math.inf if dtype == "float64" else 2.0 ** LARGEST_EXPONENT[dtype], inexact
-        spacing = math.ldexp(1.0, exponent - mantissa - 1)
-        step = round(increment / spacing) * spacing
-        if step != increment and inexact is None:
-            inexact = calls
-        if step == 0:
-            return calls, total, inexact
-        times = math.ceil((math.ldexp(1.0, exponent) - total) / step)
-        calls += times
-        total += times * step
-        # The last sum may have crossed into the next binade, where it is rounded to twice the spacing.
-        total = round(total / (2 * spacing)) * 2 * spacing
+    spacing = Fraction(2) ** (_exponent(value) - mantissa - 1)
+    return round(value / spacing) * spacing
