@@ -14,7 +14,7 @@ from jaxdoctor import __version__
 from jaxdoctor.checkpoint import Checkpoint, Series
 from jaxdoctor.counters import histories
 from jaxdoctor.delivery import Delivery
-from jaxdoctor.environment import Environment
+from jaxdoctor.environment import Accelerator, Environment
 from jaxdoctor.finding import Finding, Ignored, Location
 from jaxdoctor.outcome import Outcome
 from jaxdoctor.prescription import Prescription, Setting
@@ -81,30 +81,39 @@ def _unmarked(value: Any) -> Any:
 
 
 def _environment(environment: Environment) -> dict[str, Any]:
-    chip = environment.accelerator
     return {
-        "accelerator": {
-            "name": chip.name,
-            "platform": chip.platform,
-            "card": chip.card,
-            "compute_capability": chip.compute_capability,
-            "market": chip.market,
-            "memory_bytes": chip.memory_bytes,
-            "fp64_ratio": chip.fp64_ratio,
-            "tf32": chip.tf32,
-            "ecc": chip.ecc,
-            "driver": chip.driver,
-            "count": chip.count,
-        },
+        "accelerator": _accelerator(environment.accelerator),
+        "here": None if environment.here is None else _accelerator(environment.here),
+        "idle_gpus": list(environment.idle_gpus),
         "cpu_cores": environment.cpu_cores,
+        "cpu_threads": environment.cpu_threads,
         "platform": environment.platform,
         "versions": dict(environment.versions),
         "settings": dict(environment.settings),
         "refused_settings": dict(environment.refused_settings),
         "xla_flags": dict(environment.xla_flags),
         "unknown_xla_flags": list(environment.unknown_xla_flags),
+        "refused_xla_flags": dict(environment.refused_xla_flags),
+        "unread_xla_flags": environment.unread_xla_flags,
+        "unread_settings": dict(environment.unread_settings),
         "x64": environment.x64,
         "assumed": environment.assumed,
+    }
+
+
+def _accelerator(chip: Accelerator) -> dict[str, Any]:
+    return {
+        "name": chip.name,
+        "platform": chip.platform,
+        "card": chip.card,
+        "compute_capability": chip.compute_capability,
+        "market": chip.market,
+        "memory_bytes": chip.memory_bytes,
+        "fp64_ratio": chip.fp64_ratio,
+        "tf32": chip.tf32,
+        "ecc": chip.ecc,
+        "driver": chip.driver,
+        "count": chip.count,
     }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxdoctor.card import ANY_TF32, HERE, Card, card_named, card_of_device_kind
-from jaxdoctor.delivery import SETTINGS, X64, Deliveries
+from jaxdoctor.delivery import SETTINGS, X64, Deliveries, Delivery
 from jaxdoctor.environment import Accelerator, Environment
 from jaxdoctor.errors import WorkerError
 from jaxdoctor.expectation import deliveries_of_card, level_of
@@ -90,6 +90,13 @@ class Machine:
     def delivered(self) -> Precision | None:
         """What a product gets while the code names no precision; None: it is not known."""
         return self.deliveries.precision(self.setting)
+
+    @property
+    def products(self) -> tuple[Delivery, ...]:
+        """What is judged, and behind it what was measured on another device that is here."""
+        if self.measured is None or self.measured is self.deliveries:
+            return self.deliveries.products
+        return (*self.deliveries.products, *self.measured.products)
 
     @property
     def facts(self) -> tuple[Any, ...]:

@@ -161,7 +161,7 @@ def _report(
         examined=judged if examined else 1,
         environment=machine.environment,
         findings=(*findings, *(finding for one in examined for finding in one.findings)),
-        deliveries=machine.deliveries.products,
+        deliveries=machine.products,
         outcomes=tuple(outcomes),
         prescription=prescription,
         skipped=(*machine.skipped, *(skipped for one in examined for skipped in one.skipped)),

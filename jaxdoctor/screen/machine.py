@@ -7,7 +7,7 @@ from statistics import median
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.delivery import Delivery
+from jaxdoctor.delivery import MEASURED, Delivery
 from jaxdoctor.report import Report
 from jaxdoctor.screen.lines import labelled, table
 from jaxdoctor.wording import DASH, counted, machine
@@ -21,15 +21,19 @@ def draw(report: Report, console: Console) -> None:
     if report.environment is not None:
         for label, line in zip(LABELS, machine(report.environment), strict=True):
             labelled(console, label, line)
-    if report.deliveries:
-        _products(report.deliveries, console)
+    expected = [product for product in report.deliveries if product.source != MEASURED]
+    measured = [product for product in report.deliveries if product.source == MEASURED]
+    if measured:
+        _products("here" if expected else "products", measured, console)
+    if expected:
+        _products("products", expected, console)
 
 
-def _products(deliveries: tuple[Delivery, ...], console: Console) -> None:
+def _products(label: str, deliveries: list[Delivery], console: Console) -> None:
     settings = sorted({product.setting for product in deliveries}, key=_rank)
     float32 = [product for product in deliveries if product.setting != "x64"]
     if len({(product.arithmetic, product.mantissa_bits) for product in float32}) == 1:
-        labelled(console, "products", _all_alike(float32))
+        labelled(console, label, _all_alike(float32))
         return
     console.print()
     table(
