@@ -193,6 +193,9 @@ class Model:
     mass_matrix: MassMatrix | None = None
     """None for a model in which nothing moves."""
 
+    depth: int = 0
+    """The most hinges and slides on one path from the root to a tip."""
+
     extent: float = 1.0
     """MuJoCo's measure of the model's size, in metres."""
 

@@ -73,6 +73,7 @@ def _inspected(model: Any, spots: Spots, argument: str, seed: int) -> Model:
         overlaps=tuple(_overlaps(model, spots, starts)),
         limit_violations=tuple(_limit_violations(model, spots, starts)),
         mass_matrix=judged_mass_matrix(model, chosen, is_product=is_matrix_product(model)),
+        depth=_depth(model),
         extent=model.stat.extent,
         contact_pairs=len(pairs),
         contacts_at_start=max(_contacts(model, pose).ncon for pose in starts),
@@ -90,6 +91,16 @@ INTEGRATORS = {
     mujoco.mjtIntegrator.mjINT_IMPLICIT: "implicit",
     mujoco.mjtIntegrator.mjINT_IMPLICITFAST: "implicitfast",
 }
+
+
+def _depth(model: Any) -> int:
+    scalar = [int(kind) in SCALAR_JOINTS for kind in model.jnt_type]
+    depths = [0] * model.nbody
+    for body in range(1, model.nbody):
+        first = model.body_jntadr[body]
+        own = scalar[first : first + model.body_jntnum[body]] if first >= 0 else []
+        depths[body] = depths[model.body_parentid[body]] + sum(own)
+    return max(depths)
 
 
 def _disabled(flags: int) -> Iterator[str]:

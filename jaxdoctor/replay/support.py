@@ -204,6 +204,19 @@ def mjx_refusals(model: mujoco.MjModel, argument: str) -> Iterator[None]:
         raise _refusal(argument, str(error), next(refused(model, spots), None)) from error
 
 
+def try_mjx(model: mujoco.MjModel, argument: str) -> None:
+    """Traces one step in MJX. Imports jax.
+
+    Raises:
+        UnsupportedModelError: MJX refuses the model.
+    """
+    import jax  # noqa: PLC0415 (a command that only inspects does without)
+    from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
+
+    with mjx_refusals(model, argument):
+        jax.eval_shape(mjx.step, mjx.put_model(model), mjx.make_data(model))
+
+
 def _refusal(argument: str, complaint: str, feature: Feature | None) -> UnsupportedModelError:
     said = re.sub(r"mujoco\.mjt|<|>|: \d+", "", complaint)
     hint = "replace it; MJX's features: https://mujoco.readthedocs.io/en/stable/mjx.html#mjx-feature-parity"
