@@ -2,7 +2,8 @@
 
 JaxdoctorError                    exit code
 ├── UsageError                    2   the call is wrong
-│   └── UnknownNameError          2   nothing is called so; names the nearest
+│   ├── UnknownNameError          2   nothing is called so; names the nearest
+│   └── ConfigError               2   a configuration cannot be meant; names the line
 ├── NothingExaminedError          3   the call is right and there was nothing to judge
 │   ├── UnreadableError           3   a file cannot be read as what it should be
 │   └── UnsupportedModelError     3   MuJoCo or MJX refuses the model
@@ -70,6 +71,10 @@ class UnknownNameError(UsageError):
             f"there is no {kind} named {name!r}",
             hint=f"did you mean {near[0]!r}? {listed}" if near else listed,
         )
+
+
+class ConfigError(UsageError):
+    """A configuration file, or a baseline, says something that cannot be meant."""
 
 
 class MissingExtraError(UsageError):

@@ -45,8 +45,9 @@ def _writable(paths: list[Path] | None) -> list[Path] | None:
     return paths
 
 
-def _known_severity(name: str) -> str:
-    severity_named(name)
+def _known_severity(name: str | None) -> str | None:
+    if name is not None:
+        severity_named(name)
     return name
 
 
@@ -75,6 +76,15 @@ FailOnOption = Annotated[
     typer.Option(
         "--fail-on",
         help="Exit with 1 from this severity on: error, warning, note or never.",
+        autocompletion=_complete_severity,
+        callback=_known_severity,
+    ),
+]
+ConfiguredFailOnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        help="Exit with 1 from this severity on: error, warning, note or never; as configured by default.",
         autocompletion=_complete_severity,
         callback=_known_severity,
     ),

@@ -75,3 +75,11 @@ class Outcome:
         if self.required_bits is None or self.delivered_bits is None:
             return None
         return self.delivered_bits - self.required_bits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """A margin that the user wants a rollout to keep."""
+
+    outcome: Outcome
+    margin_bits: int
