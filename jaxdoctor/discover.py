@@ -23,9 +23,15 @@ MOST_ENTRIES = 200_000
 UNFINISHED = re.compile(r"\.orbax-checkpoint-tmp|^checkpoint_tmp$|\.tmp-\d|^tmp-checkpoint-|^tmp_")
 """What Orbax, Flax, T5X and Transformers call a save that is still being written."""
 
-NAMED_STEP = re.compile(r"((?:(?<![^_=])-)?(?<![\d.])\d{1,19})(?:\.[A-Za-z][\w.-]*)?$")
-"""The number at the end of a name: "checkpoint-500", "model_100.pt". Only where nothing but a "_" or "="
-stands before it is a dash its sign: "-01627389952"."""
+NAMED_STEP = re.compile(
+    r"(?:(?:^|(?<=[_=]))(?P<signed>-?\d{1,18})|(?:(?<=[A-Za-z]-)|(?<=step)|(?<=iter)|(?<=epoch))(?P<plain>\d{1,18}))"
+    r"(?:\.[A-Za-z][\w.-]*)?$"
+)
+"""The number at the end of a name: "checkpoint-500", "model_100.pt", "epoch12". Only where nothing but a "_"
+or "=" stands before it is a dash its sign: "-01627389952". "v2" and "2026-11-21" tell no step."""
+
+NAMED_FOLDER = re.compile(r"(?:.*(?:step|iter|epoch|checkpoint|ckpt)s?[_=-]?)?-?\d{1,18}", re.IGNORECASE)
+"""What a folder is called that holds the parts of one step: "global_step_40", "1000"."""
 
 CLOUD = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
@@ -129,14 +135,22 @@ def _children(folder: Path) -> list[Path]:
 
 
 def recognized(path: Path) -> str | None:
-    """The name of the first reader that knows the path."""
-    for name, reader in _readers():
-        try:
-            if reader.recognizes(path):
-                return name
-        except (OSError, ValueError):
-            continue
-    return None
+    """The name of the first reader that knows the path.
+
+    A suffix decides nothing. Where it is the name of a reader, that one looks first, which saves loading all
+    the others to judge a single "model.npz".
+    """
+    hint = path.suffix.removeprefix(".")
+    if hint in READERS.names() and _knows(READERS.load(hint), path):
+        return hint
+    return next((name for name, reader in _readers() if _knows(reader, path)), None)
+
+
+def _knows(reader: Reader, path: Path) -> bool:
+    try:
+        return reader.recognizes(path)
+    except (OSError, ValueError):
+        return False
 
 
 @lru_cache(maxsize=1)
@@ -146,19 +160,25 @@ def _readers() -> list[tuple[str, Reader]]:
 
 
 def step_named(path: Path) -> int | None:
-    """The step that its name ends in, or else the name of the folder it stands in."""
-    for name in (path.name, path.parent.name):
+    """The step that its name ends in, or else the name of the step's folder it stands in."""
+    for name in _telling(path):
         found = NAMED_STEP.search(name)
         if found is not None:
-            return int(found[1])
+            return int(found["signed"] or found["plain"])
     return None
+
+
+def _telling(path: Path) -> tuple[str, ...]:
+    folder = path.parent.name
+    return (path.name, folder) if NAMED_FOLDER.fullmatch(folder) else (path.name,)
 
 
 def run_of(path: Path) -> tuple[Path, str]:
     """The folder of the run that a checkpoint belongs to, and what the names in it have in common."""
-    for numbered, rest in ((path, ""), (path.parent, f"/{path.name}")):
-        found = NAMED_STEP.search(numbered.name)
+    for numbered, name in zip((path, path.parent), _telling(path), strict=False):
+        found = NAMED_STEP.search(name)
         if found is not None:
-            common = f"{numbered.name[: found.start(1)]}#{numbered.name[found.end(1) :]}"
-            return numbered.parent, common + rest
+            start, end = found.span("signed" if found["signed"] else "plain")
+            rest = "" if numbered == path else f"/{path.name}"
+            return numbered.parent, f"{name[:start]}#{name[end:]}{rest}"
     return path, ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from jaxdoctor.errors import UnknownNameError
@@ -48,6 +48,17 @@ class Folder(Generic[T]):
         plugs = [value for value in vars(module).values() if isinstance(value, self.kind)]
         assert len(plugs) == 1, f"{module.__name__} must define exactly one {self.kind.__name__}"
         return plugs[0]
+
+    def load_mentioning(self, words: Iterable[str]) -> Iterator[T]:
+        """The plugs whose source holds one of these words, in the order of their names.
+
+        Reading a file is a tenth of importing it.
+        """
+        wanted = [word.encode() for word in words]
+        for name in self.names():
+            source = pkgutil.get_data(self.package, f"{name.replace('-', '_')}.py")
+            if source is None or any(word in source for word in wanted):
+                yield self.load(name)
 
     def load_all(self) -> Iterator[T]:
         """Every plug, in the order of their names."""

@@ -23,6 +23,9 @@ from jaxdoctor.rule import RULES, Rule
 LISTED = 12
 """Findings of one rule about one checkpoint that are shown; the last of them counts the others."""
 
+JUDGED = ("(checkpoint: Checkpoint)", "(series: Series)")
+"""How the rules that judge what is made here declare it; the others are not even imported."""
+
 UNREAD = "unread"
 """The format of a checkpoint that no reader could say anything about."""
 
@@ -79,7 +82,7 @@ def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> None:
 def conclude(paths: Sequence[Path], checkpoints: Sequence[Checkpoint], options: Options) -> Report:
     """The report on checkpoints that were read."""
     runs = in_runs(checkpoints, options)
-    rules = list(RULES.load_all())
+    rules = list(RULES.load_mentioning(JUDGED))
     return Report(
         command="scan-checkpoint",
         subject=", ".join(str(path) for path in paths),

@@ -25,6 +25,9 @@ from jaxdoctor.errors import UsageError
         ("checkpoint_0.5", None),
         ("v1.5.2", None),
         ("params", None),
+        ("epoch12", 12),
+        ("model_v2.pt", None),
+        ("log-2026-11-21", None),
     ],
 )
 def test_a_name_tells_its_step(name, step):
@@ -33,6 +36,12 @@ def test_a_name_tells_its_step(name, step):
 
 def test_the_folder_tells_the_step_of_what_is_in_it():
     assert step_named(Path("run/global_step_40/actor")) == 40
+
+
+def test_the_number_of_an_experiment_is_no_step():
+    """Two experiments beside each other are not one run."""
+    assert step_named(Path("exp-3/params")) is None
+    assert run_of(Path("exp-3/params")) != run_of(Path("exp-4/params"))
 
 
 def test_checkpoints_of_one_run_have_folder_and_name_in_common():

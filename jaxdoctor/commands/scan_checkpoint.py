@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,6 +56,8 @@ def scan_checkpoint(
     quiet: QuietOption = False,
 ) -> None:
     """Judge the counters, dtypes and values of saved checkpoints; nothing in them is executed."""
+    # Nothing here multiplies matrices, and starting BLAS threads is half of the time of loading NumPy.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from jaxdoctor.discover import expand
     from jaxdoctor.progress import shown
     from jaxdoctor.publish import publish

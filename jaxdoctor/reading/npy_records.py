@@ -14,9 +14,6 @@ from jaxdoctor.checkpoint import Fault, Leaf, Values
 from jaxdoctor.reading.blobs import Blob, ReadAt
 from jaxdoctor.reading.damage import CorruptError, HostileError, TruncatedError, noted
 from jaxdoctor.reading.dtypes import Element, element
-from jaxdoctor.reading.pickle_files import faults_of, read_stream, tree_of
-from jaxdoctor.reading.pickle_parts import Made
-from jaxdoctor.reading.pickled_arrays import Array, numpy_or_jax
 from jaxdoctor.reading.shapes import shape
 
 MAGIC = b"\x93NUMPY"
@@ -138,6 +135,11 @@ def _values(record: Record, kind: Element, blob: Blob, budget: Budget) -> Values
 
 
 def _pickled_leaves(record: Record, blob: Blob, path: str, budget: Budget) -> tuple[list[Leaf], list[Fault]]:
+    # Few files hold an array of objects, and an eighth of the time of a small scan goes into these.
+    from jaxdoctor.reading.pickle_files import faults_of, read_stream, tree_of  # noqa: PLC0415
+    from jaxdoctor.reading.pickle_parts import Made  # noqa: PLC0415
+    from jaxdoctor.reading.pickled_arrays import Array, numpy_or_jax  # noqa: PLC0415
+
     stream = read_stream(blob, budget, start=record.start)
 
     def recognize(made: Made) -> Array | None:
