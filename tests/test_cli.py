@@ -33,7 +33,7 @@ def with_command(body, **environment):
         f"{PRELUDE}\n"
         f"def run() -> None:\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
         "app = typer.Typer(pretty_exceptions_enable=False)\napp.command()(run)\n"
-        "cli.build = lambda: app\nsys.argv = ['jaxdoctor']\ncli.main()\n"
+        "cli.build = lambda wanted: app\nsys.argv = ['jaxdoctor']\ncli.main()\n"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code],
