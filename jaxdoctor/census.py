@@ -74,7 +74,8 @@ def examine(leaf: Leaf, depth: Depth, advance: Callable[[int], None] = lambda _:
         return None
     small = leaf.size * leaf.type.itemsize <= SMALL_BYTES
     if small or depth is Depth.ALL:
-        return summarize(leaf.values.stream(), leaf.dtype, leaf.size, advance)
+        seen = summarize(leaf.values.stream(), leaf.dtype, leaf.size, advance)
+        return seen if seen is None or leaf.values.in_order else replace(seen, first_nonfinite=None)
     return summarize([leaf.values.sample(SMALL_BYTES)], leaf.dtype, leaf.size, advance)
 
 

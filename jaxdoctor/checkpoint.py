@@ -109,6 +109,9 @@ class Values:
     A whole array compressed as one frame is sampled by its beginning.
     """
 
+    in_order: bool = True
+    """Whether the stream's order is the array's own, so that a place in it is an index."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Leaf:

@@ -181,3 +181,13 @@ def test_different_entries_are_no_number():
 
 def test_a_dtype_without_order_has_no_statistics():
     assert summarize([np.array([b"a"])], "bytes8", 1) is None
+
+
+def test_no_index_is_told_where_the_order_is_another():
+    """The place in a stream is an index only where the file keeps the array's own order."""
+    values = np.array([1.0, np.nan], np.float32)
+    for in_order, first in ((True, 1), (False, None)):
+        read = Values(stream=lambda: iter([values]), sample=lambda _: values, in_order=in_order)
+        seen = examine(Leaf(path="w", dtype="float32", shape=(2,), values=read), Depth.ALL)
+
+        assert (seen.nan, seen.first_nonfinite) == (1, first)

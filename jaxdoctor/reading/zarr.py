@@ -65,7 +65,19 @@ class Array:
 
     def values(self, budget: Budget) -> Values:
         """Reads the elements, in the order in which chunks lie."""
-        return Values(stream=lambda: self._stream(budget), sample=lambda most: self._sample(most, budget))
+        return Values(
+            stream=lambda: self._stream(budget),
+            sample=lambda most: self._sample(most, budget),
+            in_order=self._in_order,
+        )
+
+    @property
+    def _in_order(self) -> bool:
+        """Whether nothing is absent, and only the first axis is cut."""
+        layout = self.layout
+        last = layout.chunk if layout.shard is None else layout.shard.chunk
+        cut = any(step < size for step, size in zip(last[1:], layout.shape[1:], strict=True))
+        return not cut and not self.absent and not (layout.first_fastest and len(layout.shape) > 1)
 
     def _stream(self, budget: Budget) -> Iterator[Any]:
         if self.absent:

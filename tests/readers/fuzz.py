@@ -4,6 +4,7 @@ A reader's test says `@given(damage())`, copies a real checkpoint with `damaged`
 """
 
 import contextlib
+import json
 import resource
 import shutil
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -31,6 +33,27 @@ CALM = settings(
 )
 
 
+KINDS = ["truncate", "flip", "flip", "flip", "json", "json", "overwrite", "delete", "rename", "append"]
+
+ODD = [
+    None,
+    -1,
+    1 << 70,
+    1.5,
+    True,
+    "",
+    "x" * 99,
+    "../x",
+    [],
+    [[]],
+    [-1, None],
+    {},
+    {"name": 3},
+    float("nan"),
+]
+"""What an enemy writes into JSON where something else belongs."""
+
+
 @dataclass(frozen=True)
 class Damage:
     """One thing that happens to one file of a checkpoint. Places are fractions, so that they fit any file."""
@@ -45,7 +68,7 @@ def damage() -> st.SearchStrategy[list[Damage]]:
     """Between one and three things that happen."""
     one = st.builds(
         Damage,
-        kind=st.sampled_from(["truncate", "flip", "flip", "flip", "overwrite", "delete", "rename", "append"]),
+        kind=st.sampled_from(KINDS),
         member=st.floats(0, 1, exclude_max=True),
         place=st.floats(0, 1, exclude_max=True),
         payload=st.binary(min_size=1, max_size=64),
@@ -86,6 +109,8 @@ def _changed(content: bytes, one: Damage) -> bytes:
     place = int(one.place * len(content))
     if one.kind == "truncate":
         return content[:place]
+    if one.kind == "json":
+        return _json_changed(content, one)
     if one.kind == "append":
         return content + one.payload
     if one.kind == "overwrite":
@@ -93,6 +118,27 @@ def _changed(content: bytes, one: Damage) -> bytes:
     if not content:
         return one.payload
     return content[:place] + bytes([content[place] ^ (1 << one.payload[0] % 8)]) + content[place + 1 :]
+
+
+def _json_changed(content: bytes, one: Damage) -> bytes:
+    """The same JSON with one value replaced by an odd one; other content as it was."""
+    try:
+        whole = json.loads(content)
+    except ValueError:
+        return content
+    places = list(_places(whole))
+    if not places:
+        return content
+    container, key = places[int(one.place * len(places))]
+    container[key] = ODD[one.payload[0] % len(ODD)]
+    return json.dumps(whole).encode()
+
+
+def _places(value: object) -> Iterator[tuple[Any, Any]]:
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield value, key
+            yield from _places(below)
 
 
 def insist_calm(reader: Reader, path: Path, *, memory: int = 64 << 20) -> Checkpoint | None:

@@ -16,6 +16,7 @@ from hypothesis import given
 from jaxdoctor.budget import Budget
 from jaxdoctor.checkpoint import Role
 from jaxdoctor.readers.orbax import READER
+from jaxdoctor.reading.orbax import places
 from tests.readers.fuzz import CALM, damage, damaged, insist_calm
 
 with warnings.catch_warnings():
@@ -204,6 +205,15 @@ def test_an_unfinished_save_is_said(saved, tmp_path):
         assert not checkpoint.finished
         assert [fault.kind for fault in checkpoint.faults] == ["unfinished-save"]
         assert {one.path for one in checkpoint.leaves} == set(EXPECTED)
+
+
+def test_a_folder_of_many_arrays_is_read_whole(saved, monkeypatch):
+    """Recognition looks at so many names and no more; reading does not depend on it."""
+    monkeypatch.setattr(places, "MOST_NAMES", 2)
+
+    assert READER.recognizes(saved["files"])
+    assert len(read(saved["files"]).leaves) == len(EXPECTED)
+    assert read(saved["files"]).metadata["strings"]
 
 
 def test_an_empty_temporary_folder_is_an_unfinished_save(tmp_path):

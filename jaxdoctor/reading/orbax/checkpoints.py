@@ -19,10 +19,10 @@ from jaxdoctor.reading.orbax.places import (
     COMMITTED,
     JSON_FILES,
     TREE,
+    has,
     is_item,
     is_unfinished,
     items,
-    names,
 )
 from jaxdoctor.reading.orbax.tree import read_checkpoint as read_about
 from jaxdoctor.reading.orbax.tree import read_strings
@@ -109,8 +109,8 @@ class _Reading:
         return []
 
     def _read_json(self, name: str, folder: Path) -> None:
-        for file in set(JSON_FILES) & set(names(folder)):
-            if (folder / file).is_dir():
+        for file in JSON_FILES:
+            if not has(folder, file) or (folder / file).is_dir():
                 continue
             with noted(self.notes, path=str(folder / file)):
                 self.metadata[name] = read_json(
@@ -123,7 +123,7 @@ class _Reading:
 
     def _note_unfinished(self, about: Mapping[str, Any] | None) -> None:
         """Layouts with `_CHECKPOINT_METADATA` mark the end of a save there, or in a file of its own."""
-        committed = COMMITTED in names(self.path) or (about or {}).get("commit_timestamp_nsecs") is not None
+        committed = has(self.path, COMMITTED) or (about or {}).get("commit_timestamp_nsecs") is not None
         if is_unfinished(self.path):
             self._note(UnfinishedError("its name is one that Orbax gives until a save is done"), self.path)
         elif about is not None and not committed:

@@ -20,7 +20,7 @@ from jaxdoctor.reading.damage import (
 )
 from jaxdoctor.reading.files import Member, size_of
 from jaxdoctor.reading.notes import Notes
-from jaxdoctor.reading.orbax.places import AGGREGATE, PROCESS, is_aggregate, names
+from jaxdoctor.reading.orbax.places import AGGREGATE, PROCESS, has, is_aggregate, names
 from jaxdoctor.reading.orbax.tree import ARRAY_TYPES, NUMPY, SCALAR, Tree, key_kinds, read_tree
 from jaxdoctor.reading.spans import Span
 
@@ -57,16 +57,16 @@ class Item:
 
     def _store(self) -> Mapping[str, Span]:
         """Every key of the item with its bytes' place."""
-        inside = names(self.folder)
-        if ocdbt.MANIFEST in inside:
+        merged = has(self.folder, ocdbt.MANIFEST)
+        if merged:
             try:
                 return ocdbt.entries(self.folder, self.budget)
             except DamagedError as error:
                 self.notes(error.fault(path=str(self.folder / ocdbt.MANIFEST)))
-        processes = [name for name in inside if PROCESS.fullmatch(name)]
+        processes = [name for name in names(self.folder) if PROCESS.fullmatch(name)]
         if not processes:
             return self._files()
-        if ocdbt.MANIFEST not in inside:
+        if not merged:
             unmerged = UnfinishedError(f"{self.folder} was not merged: it has no {ocdbt.MANIFEST}")
             self.notes(unmerged.fault(path=str(self.folder)))
         found: dict[str, Span] = {}
@@ -123,7 +123,7 @@ class Item:
     def _aggregated(self, arrays: set[str]) -> Iterator[Leaf]:
         """What the msgpack file of versions before 0.5.16 holds itself."""
         path = self.folder / AGGREGATE
-        if AGGREGATE not in names(self.folder) or path.is_dir() or not is_aggregate(path):
+        if path.is_dir() or not is_aggregate(path):
             return
         with noted(self.notes, path=str(path)):
             tree = flaxtree.read_tree(path, self.budget, root=self.folder)

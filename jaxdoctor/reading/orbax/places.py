@@ -41,6 +41,11 @@ def names(folder: Path) -> list[str]:
         return []
 
 
+def has(folder: Path, name: str) -> bool:
+    """Whether something of that name is in the folder, whatever it is."""
+    return os.path.lexists(folder / name)
+
+
 def is_unfinished(folder: Path) -> bool:
     """Whether the name is one that Orbax gives before a save is done."""
     return UNFINISHED in folder.name
@@ -48,10 +53,10 @@ def is_unfinished(folder: Path) -> bool:
 
 def is_item(folder: Path) -> bool:
     """Whether this folder holds one tree of arrays."""
-    inside = set(names(folder))
-    if MANIFEST in inside or TREE in inside or any(map(PROCESS.fullmatch, inside)):
+    if has(folder, MANIFEST) or has(folder, TREE) or is_aggregate(folder / AGGREGATE):
         return True
-    if AGGREGATE in inside and is_aggregate(folder / AGGREGATE):
+    inside = names(folder)
+    if any(map(PROCESS.fullmatch, inside)):
         return True
     return any((folder / name / array).is_file() for name in inside for array in ARRAYS)
 
@@ -63,19 +68,20 @@ def is_aggregate(path: Path) -> bool:
 
 def is_step(folder: Path) -> bool:
     """Whether this folder holds one checkpoint, made of items."""
-    inside = names(folder)
-    if CHECKPOINT in inside or MARKER in inside:
+    if has(folder, CHECKPOINT) or has(folder, MARKER):
         return True
-    return is_step_name(folder.name) and _holds_items_only([folder / name for name in inside])
+    return is_step_name(folder.name) and _holds_items_only([folder / name for name in names(folder)])
 
 
 def _holds_items_only(paths: list[Path]) -> bool:
     """Before 0.6 nothing marked a step: it is a folder with a step's name and nothing but items in it."""
     folders = [path for path in paths if path.is_dir()]
-    if any(is_step_name(path.name) or CHECKPOINT in names(path) for path in folders):
+    if any(is_step_name(path.name) or has(path, CHECKPOINT) for path in folders):
         return False
     trees = [path for path in folders if is_item(path)]
-    return bool(trees) and all(path in trees or set(JSON_FILES) & set(names(path)) for path in folders)
+    return bool(trees) and all(
+        path in trees or any(has(path, name) for name in JSON_FILES) for path in folders
+    )
 
 
 def is_checkpoint(path: Path) -> bool:

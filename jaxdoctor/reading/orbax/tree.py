@@ -11,7 +11,7 @@ from jaxdoctor.budget import Budget
 from jaxdoctor.reading.damage import CorruptError, HostileError, noted
 from jaxdoctor.reading.jsontext import read_object
 from jaxdoctor.reading.notes import Notes
-from jaxdoctor.reading.orbax.places import CHECKPOINT, TREE, names
+from jaxdoctor.reading.orbax.places import CHECKPOINT, TREE, has, names
 
 ARRAY_TYPES = {"jax.Array", "np.ndarray", "scalar"}
 """Values that have an array in the store. Strings lie in `_strings.json`, empty containers nowhere."""
@@ -50,7 +50,7 @@ class Tree:
 def read_tree(folder: Path, budget: Budget, notes: Notes) -> Tree:
     """The tree of an item; with faults noted and an empty one when its file is broken."""
     tree = Tree()
-    if TREE not in names(folder):
+    if not has(folder, TREE):
         return tree
     with noted(notes, path=str(folder / TREE)):
         meta = read_object(folder / TREE, budget, root=folder)
@@ -96,7 +96,7 @@ def key_kinds(folder: Path, budget: Budget, notes: Notes) -> dict[str, str]:
 
 def read_strings(folder: Path, budget: Budget, notes: Notes) -> dict[str, Any]:
     """The tree's strings."""
-    if "_strings.json" not in names(folder):
+    if not has(folder, "_strings.json"):
         return {}
     with noted(notes, path=str(folder / "_strings.json")):
         return read_object(folder / "_strings.json", budget, root=folder)
@@ -105,7 +105,7 @@ def read_strings(folder: Path, budget: Budget, notes: Notes) -> dict[str, Any]:
 
 def read_checkpoint(folder: Path, budget: Budget, notes: Notes) -> dict[str, Any] | None:
     """What `_CHECKPOINT_METADATA` says; None without one."""
-    if CHECKPOINT not in names(folder):
+    if not has(folder, CHECKPOINT):
         return None
     with noted(notes, path=str(folder / CHECKPOINT)):
         return read_object(folder / CHECKPOINT, budget, root=folder)
