@@ -284,4 +284,5 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
         "settings": [_setting(setting) for setting in prescription.settings],
         "reach": prescription.reach,
         "conflicts": prescription.conflicts,
+        "removals": prescription.removals,
     }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jaxdoctor.advising import advice
 from jaxdoctor.config.settings import Config
 from jaxdoctor.diagnose import diagnose
 from jaxdoctor.errors import JaxdoctorError
@@ -120,8 +121,9 @@ def _together(
     told = [report for _, report in reports]
     machines = [report for subject, report in reports if subject.kind == "machine"]
     described = next((report.environment for report in [*machines, *told] if report.environment), None)
-    prescriptions = [
-        (subject.name, report.prescription) for subject, report in reports if report.prescription is not None
+    prescriptions = [("this machine", advice(finding for report in told for finding in report.findings))]
+    prescriptions += [
+        (subject.name, report.prescription) for subject, report in reports if report.prescription
     ]
     return Report(
         command="preflight",
@@ -136,7 +138,7 @@ def _together(
         checkpoints=tuple(saved for report in told for saved in report.checkpoints),
         series=tuple(series for report in told for series in report.series),
         signatures=tuple(signature for report in told for signature in report.signatures),
-        prescription=merged(prescriptions) if prescriptions else None,
+        prescription=merged(prescriptions),
         skipped=tuple(dict.fromkeys([*(one for report in told for one in report.skipped), *skipped])),
         partial=partial or any(report.partial for report in told),
     )

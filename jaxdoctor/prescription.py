@@ -58,6 +58,9 @@ class Prescription:
     conflicts: tuple[str, ...] = ()
     """Settings that two reports want differently, one sentence each: neither is among `settings`."""
 
+    removals: tuple[str, ...] = ()
+    """Settings that have to go, one sentence each."""
+
     def by(self, means: Means) -> tuple[Setting, ...]:
         """The settings that reach JAX by these means."""
         return tuple(setting for setting in self.settings if setting.means is means)
@@ -147,6 +150,8 @@ WRITERS: Mapping[str, Callable[[Prescription], str]] = MappingProxyType(
 def _opening(prescription: Prescription) -> Iterator[str]:
     if not prescription.settings:
         yield f"# {NOTHING}"
+    for removal in prescription.removals:
+        yield f"# take out: {_one_line(removal)}"
     for conflict in prescription.conflicts:
         yield f"# conflict, not set: {_one_line(conflict)}"
 

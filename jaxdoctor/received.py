@@ -131,4 +131,5 @@ def _prescription(entry: Mapping[str, Any]) -> Prescription:
         ),
         reach=tuple(entry["reach"]),
         conflicts=tuple(entry.get("conflicts", ())),
+        removals=tuple(entry.get("removals", ())),
     )

@@ -1,0 +1,79 @@
+"""`jaxdoctor recommend`: what to set, as a snippet to paste."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jaxdoctor.card import HERE
+from jaxdoctor.command import Command
+from jaxdoctor.errors import FINDINGS, UnknownNameError
+from jaxdoctor.options import QuietOption
+from jaxdoctor.prescription import WRITERS
+
+if TYPE_CHECKING:
+    from jaxdoctor.prescription import Prescription
+    from jaxdoctor.progress import Progress
+
+
+def _known(name: str) -> str:
+    if name not in WRITERS:
+        raise UnknownNameError("way to emit settings", name, WRITERS)
+    return name
+
+
+def recommend(
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Reports written with --format json; without one this machine is looked at."),
+    ] = None,
+    emit: Annotated[
+        str,
+        typer.Option(
+            "--emit",
+            help=f"How to write it: {', '.join(WRITERS)}.",
+            callback=_known,
+            autocompletion=lambda incomplete: [name for name in WRITERS if name.startswith(incomplete)],
+        ),
+    ] = "python",
+    diff: Annotated[
+        Path | None,
+        typer.Option("--diff", metavar="FILE", help="Show what to change in this script; edits nothing."),
+    ] = None,
+    verify: Annotated[
+        str | None,
+        typer.Option("--verify", metavar="MODEL", help="Replay the model with and without the settings."),
+    ] = None,
+    card: Annotated[str, typer.Option("--card", help="The accelerator to judge for.")] = HERE,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", min=1, metavar="SECONDS", help="For --verify.")
+    ] = 300.0,
+    quiet: QuietOption = False,
+) -> None:
+    """Write what to set, from earlier reports or for this machine; conflicts are said, not resolved."""
+    from jaxdoctor.progress import shown
+    from jaxdoctor.recommend import recommend as merge
+    from jaxdoctor.rewriting import difference
+    from jaxdoctor.streams import chatter_to_stderr
+
+    with chatter_to_stderr(), shown(quiet=quiet) as progress:
+        prescription = merge(reports or [], card, progress)
+        text = WRITERS[emit](prescription) if diff is None else difference(diff, prescription)
+        cured = verify is None or _verified(verify, prescription, card, time_limit, progress)
+    typer.echo(text, nl=False)
+    raise typer.Exit(0 if cured else FINDINGS)
+
+
+def _verified(
+    model: str, prescription: Prescription, card: str, time_limit: float, progress: Progress
+) -> bool:
+    from jaxdoctor.recommend import verify
+
+    found = verify(model, prescription, card=card, time_limit=time_limit, progress=progress)
+    typer.echo(found.sentence, err=True)
+    return found.cured
+
+
+COMMAND = Command(recommend)
