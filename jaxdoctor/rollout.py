@@ -50,6 +50,9 @@ QUICKER = "--xla_llvm_disable_expensive_passes=true"
 WITHOUT_FUSION = "--xla_disable_hlo_passes=fusion"
 """XLA:CPU's fusion recomputes a deep kinematic chain exponentially often."""
 
+DEEP = 12
+"""With so many hinges one behind the other the usual flags are not even tried: they take minutes."""
+
 ROWS = 128
 """Replays in one program of the sweep: as many lanes as fit, each a batch."""
 
@@ -121,6 +124,7 @@ class _Replaying:
         self.ask, self.machine, self.folder, self.progress = ask, machine, folder, progress
         self.deadline = time.monotonic() + ask.time_limit
         self.skipped: list[Skipped] = []
+        self.is_deep = False
         self.replays, self.most = replays_of(ask)
         self.batch = ask.batch or min(self.replays, 64 if self.on_accelerator else 16)
 
@@ -134,6 +138,7 @@ class _Replaying:
 
     def run(self) -> Answers:
         prepared = self._prepare()
+        self.is_deep = prepared.model is not None and prepared.model.depth >= DEEP
         # Two at a time: each compiles on one core, and memory is for two.
         with ThreadPoolExecutor(2) as pool:
             sweeping = pool.submit(self._sweep, self.ask.precisions, all_products=False)
@@ -267,7 +272,7 @@ class _Replaying:
         self, task: str, plan: Any, variables: Mapping[str, str | None], subject: str, progress: Progress
     ) -> Any:
         """Runs a worker; once more with slower flags when its first step did not return."""
-        for flags in ((QUICKER,), (QUICKER, WITHOUT_FUSION)):
+        for flags in ((QUICKER,), (QUICKER, WITHOUT_FUSION))[self.is_deep :]:
             seconds = self.left - RESERVE_SECONDS
             if seconds < LEAST_SECONDS:
                 raise NoAnswerError(subject, "the time limit left no time for it; raise --time-limit")

@@ -13,13 +13,13 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.precision import F32
 from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.replay.emulated import Program, Widths, emulate
 from jaxdoctor.replay.fields import floating_leaves, nonfinite_fields
 from jaxdoctor.replay.plan import Lane
 from jaxdoctor.replay.record import Recording, record
+from jaxdoctor.replay.support import mjx_refusals
 
 CHUNK_STEPS = 25
 """Steps between two looks at the clock and at who has failed."""
@@ -86,15 +86,10 @@ class Ensemble:
 
         self.batch, self.lanes, self.chunk = batch, lanes, chunk
         self._keeps_states = keeps_states
-        try:
-            self._model = mjx.put_model(model)
-        except NotImplementedError as error:
-            raise UnsupportedModelError(
-                f"MJX refuses the model: {error}",
-                hint="`jaxdoctor rule unsupported-by-mjx` names common replacements",
-            ) from error
         self._step = jax.vmap(mjx.step, in_axes=(None, 0))
-        self._blank = _settled(self._step, self._model, _batched(mjx.make_data(model), batch))
+        with mjx_refusals(model, "the model"):
+            self._model = mjx.put_model(model)
+            self._blank = _settled(self._step, self._model, _batched(mjx.make_data(model), batch))
         self.leaves = tuple(name for name, _ in floating_leaves(self._blank))
         self.program = self._trace(emulated=emulated, all_products=all_products)
         self._run: Any = None

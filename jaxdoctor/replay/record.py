@@ -18,6 +18,10 @@ START_SCALE = 0.01
 """Start states differ by normal noise of this size: radians, metres, and a tenth of a unit per second."""
 
 VELOCITY_SCALE = 0.1
+
+# As numbers: a constant of MuJoCo does not equal a NumPy integer, only the other way round.
+SCALAR_JOINTS = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
+
 WITHIN_LIMITS = 1e-3
 """A perturbed joint keeps this share of its range as distance from its limits."""
 
@@ -111,7 +115,7 @@ def _disturb(model: Any, qpos: Floats, generator: np.random.Generator) -> None:
     mujoco.mj_integratePos(model, qpos, START_SCALE * generator.standard_normal(model.nv), 1.0)
     mujoco.mj_normalizeQuat(model, qpos)
     for joint in np.flatnonzero(model.jnt_limited):
-        if model.jnt_type[joint] in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+        if int(model.jnt_type[joint]) in SCALAR_JOINTS:
             low, high = model.jnt_range[joint]
             inside = WITHIN_LIMITS * (high - low)
             address = model.jnt_qposadr[joint]

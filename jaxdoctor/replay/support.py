@@ -64,6 +64,9 @@ INTEGRATORS = {"EULER", "RK4", "IMPLICITFAST"}
 SOLVERS = {"CG", "NEWTON"}
 ENABLE_FLAGS = {"INVDISCRETE", "SLEEP", "IPC"}
 
+LISTED = 5
+"""So many further features fit on the line of a hint."""
+
 NET_FORCE = 3
 """The reduction "netforce" of a contact sensor."""
 
@@ -200,8 +203,8 @@ def mjx_refusals(model: mujoco.MjModel, argument: str) -> Iterator[None]:
     try:
         yield
     except NotImplementedError as error:
-        spots = Spots(model, argument)
-        raise _refusal(argument, str(error), next(refused(model, spots), None)) from error
+        features = list(refused(model, Spots(model, argument)))
+        raise _refusal(argument, str(error), features) from error
 
 
 def try_mjx(model: mujoco.MjModel, argument: str) -> None:
@@ -217,10 +220,12 @@ def try_mjx(model: mujoco.MjModel, argument: str) -> None:
         jax.eval_shape(mjx.step, mjx.put_model(model), mjx.make_data(model))
 
 
-def _refusal(argument: str, complaint: str, feature: Feature | None) -> UnsupportedModelError:
-    said = re.sub(r"mujoco\.mjt|<|>|: \d+", "", complaint)
-    hint = "replace it; MJX's features: https://mujoco.readthedocs.io/en/stable/mjx.html#mjx-feature-parity"
-    if feature is None:
+def _refusal(argument: str, complaint: str, features: list[Feature]) -> UnsupportedModelError:
+    hint = "`jaxdoctor rule unsupported-by-mjx` names common replacements"
+    if not features:
+        said = re.sub(r"mujoco\.mjt|<|>|: \d+", "", complaint)
         return UnsupportedModelError(f"MJX does not take {argument}: {said}", hint=hint)
-    line = f", line {feature.line}" if feature.line is not None else ""
-    return UnsupportedModelError(f"MJX does not take {feature.what} ({argument}{line})", hint=hint)
+    first, *others = features
+    line = f", line {first.line}" if first.line is not None else ""
+    more = f"; nor does it take {', '.join(other.what for other in others[:LISTED])}" if others else ""
+    return UnsupportedModelError(f"MJX does not take {first.what} ({argument}{line})", hint=hint + more)
