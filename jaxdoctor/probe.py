@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,9 @@ from jaxdoctor.report import Report
 from jaxdoctor.rollout import Ask, replay
 from jaxdoctor.scenario import PREFIX, SCENARIOS, Scenario
 from jaxdoctor.source import find_source
+from jaxdoctor.worker import run
+
+ADMIT = "jaxdoctor.replay.prepare:admit"
 
 LEVELS = (1, 2, 3)
 """1: the machine only; 2: also a rollout; 3: also a batch of one, and more replays."""
@@ -44,9 +48,10 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
         UsageError, UnreadableError, UnsupportedModelError: the call or what it names cannot be used.
     """
     check(ask)
+    started = time.monotonic()
     if ask.level > 1:
         find_source(ask.model)
-    started = time.monotonic()
+        _admit(ask, progress)
     machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
     findings = tuple(diagnose(machine.facts))
     if ask.level == 1:
@@ -57,6 +62,14 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
     if examined.outcome is not None and examined.outcome.verdict is not Verdict.UNKNOWN:
         prescription = prescribe(examined.outcome, examined.findings, machine)
     return _report(ask.subject, machine, findings, [examined], prescription)
+
+
+def _admit(ask: Ask, progress: Progress) -> None:
+    """A second now spares whoever mistyped a file the wait for the machine."""
+    limit = min(MACHINE_SECONDS, ask.time_limit)
+    # Where this takes too long the replay says so, with its reason.
+    with contextlib.suppress(WorkerError):
+        run(ADMIT, ask.model, ask.controls, time_limit=limit, progress=progress, subject="reading the model")
 
 
 def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:

@@ -14,7 +14,7 @@ BAD = {
     "joint.xml": (
         "<mujoco><worldbody><joint/></worldbody></mujoco>",
         3,
-        "MuJoCo refuses joint.xml, line 1: ",
+        "MuJoCo refuses joint.xml, line 1",
     ),
     "pgs.xml": (mjcf(arm(1), options='<option solver="PGS"/>'), 3, 'solver="PGS" (pgs.xml, line 3)'),
     "gone.xml": (None, 2, "gone.xml does not exist"),

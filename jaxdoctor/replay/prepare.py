@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jaxdoctor.progress import Progress
 from jaxdoctor.replay.controls import read_controls
@@ -10,8 +11,28 @@ from jaxdoctor.replay.inspect import inspect_model
 from jaxdoctor.replay.plan import Prepared, RecordPlan
 from jaxdoctor.replay.record import record
 from jaxdoctor.replay.scratch import Scratch
-from jaxdoctor.replay.support import try_mjx
+from jaxdoctor.replay.spots import Spots
+from jaxdoctor.replay.support import refused, try_mjx
 from jaxdoctor.source import load_model
+
+
+def admit(argument: str, controls: str | None, *, progress: Progress) -> None:
+    """Whether the model and the controls can be used at all, before anything slow is begun.
+
+    Raises:
+        UsageError, UnreadableError, UnsupportedModelError: they cannot.
+    """
+    progress.stage("reading the model")
+    model = load_model(argument)
+    _require_support(model, argument)
+    if controls is not None:
+        read_controls(Path(controls), model)
+
+
+def _require_support(model: Any, argument: str) -> None:
+    if any(refused(model, Spots(model, argument))):
+        # MJX has the last word: the installed one may take more than our table says.
+        try_mjx(model, argument)
 
 
 def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
@@ -23,9 +44,7 @@ def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
     progress.stage("recording with MuJoCo in float64")
     model = load_model(plan.model)
     facts = inspect_model(model, plan.model, plan.seed)
-    if facts.refused:
-        # MJX has the last word: the installed one may take more than our table says.
-        try_mjx(model, plan.model)
+    _require_support(model, plan.model)
     given = None if plan.controls is None else read_controls(Path(plan.controls), model)
     recording = record(model, replays=plan.replays, steps=plan.steps, seed=plan.seed, controls=given)
     scratch = Scratch(folder)
