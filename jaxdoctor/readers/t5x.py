@@ -23,7 +23,7 @@ from jaxdoctor.reading.damage import (
     UnfinishedError,
     UnsupportedError,
 )
-from jaxdoctor.reading.files import first_bytes, inside, members
+from jaxdoctor.reading.files import all_members, first_bytes, inside
 from jaxdoctor.reading.notes import Notes, note_odd
 from jaxdoctor.reading.orbax.places import AGGREGATE, is_aggregate
 from jaxdoctor.reading.spans import Span
@@ -50,7 +50,7 @@ def _recognizes(path: Path) -> bool:
 def _read(path: Path, budget: Budget) -> Checkpoint:
     before = budget.bytes_read
     notes = Notes()
-    found = list(members(path))
+    found = all_members(path, budget)
     note_odd(found, notes)
     stored = zarr.arrays(
         {

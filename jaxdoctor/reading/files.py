@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from collections.abc import Iterator
@@ -167,7 +168,14 @@ def first_bytes(path: Path, size: int) -> bytes:
         return b""
 
 
-@dataclass(frozen=True)
+MOST_MEMBERS = 500_000
+"""Entries of a folder. Orbax's oldest layout has three for each array."""
+
+MEMBER = 800
+"""Bytes of memory for each."""
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """One entry of a folder."""
 
@@ -182,7 +190,7 @@ class Member:
     """"file", "folder", "link out", or what else it is: "a FIFO"."""
 
 
-def members(root: Path, *, most: int = 1_000_000, deepest: int = 32) -> Iterator[Member]:
+def members(root: Path, *, most: int = MOST_MEMBERS, deepest: int = 32) -> Iterator[Member]:
     """Every entry below `root`, sorted in each folder, folders before what is in them.
 
     Links to folders are named and not entered.
@@ -194,7 +202,7 @@ def members(root: Path, *, most: int = 1_000_000, deepest: int = 32) -> Iterator
     waiting = [("", root)]
     while waiting:
         prefix, folder = waiting.pop()
-        for entry in _listing(folder):
+        for entry in _listing(folder, most - seen + 1):
             seen += 1
             if seen > most:
                 raise HostileError(f"{root} holds more than {most} entries")
@@ -206,10 +214,24 @@ def members(root: Path, *, most: int = 1_000_000, deepest: int = 32) -> Iterator
                 waiting.append((f"{member.name}/", member.path))
 
 
-def _listing(folder: Path) -> list[os.DirEntry[str]]:
+def all_members(root: Path, budget: Budget) -> list[Member]:
+    """The same at once, as many as memory is allowed for.
+
+    Raises:
+        HostileError: as for `members`.
+        OverBudgetError: there are more.
+    """
+    found = []
+    for member in members(root):
+        found.append(member)
+        budget.allow(len(found) * MEMBER, f"the list of files in {root}")
+    return found
+
+
+def _listing(folder: Path, most: int) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            return sorted(itertools.islice(entries, most), key=lambda entry: entry.name)
     except OSError as error:
         raise _refusal(folder, error) from error
 

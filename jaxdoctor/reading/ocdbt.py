@@ -6,6 +6,7 @@ and never a path. https://google.github.io/tensorstore/kvstore/ocdbt/index.html
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,12 @@ LARGEST = 100_000_000
 
 INFLATION = 16
 """Bytes of memory for each decoded byte of a node."""
+
+HEIGHT = 1
+"""Bytes before a decoded node's table of files."""
+
+LONGEST_KEY = 4096
+"""Bytes of a key. Orbax's are as long as the way to a leaf."""
 
 ENTRY = 512
 """Bytes of memory for each entry of a node, however short."""
@@ -79,11 +86,14 @@ class _Tree:
             if node.get("height") != height:
                 raise CorruptError(f"{self.folder} has a B-tree node of another height than its parent says")
             for entry in node["entries"]:
+                key = prefix + entry["subtree_common_prefix" if height else "key"]
+                if len(key) > LONGEST_KEY:
+                    raise HostileError(f"{self.folder} has a key of {len(key)} bytes")
                 if height:
-                    below = prefix + entry["subtree_common_prefix"]
-                    waiting.append((below, entry["location"], height - 1))
+                    waiting.append((key, entry["location"], height - 1))
                 else:
-                    self.found[_text(prefix + entry["key"])] = self._value(entry)
+                    self.found[_text(key)] = self._value(entry)
+        _insist_apart(self.found)
         return self.found
 
     def _root(self) -> tuple[str | None, int]:
@@ -130,7 +140,7 @@ class _Tree:
             raise HostileError(f"{what} decompresses to more than {LARGEST} bytes")
         self.held += len(plain) * INFLATION
         if magic == NODE_MAGIC:
-            self.held += _entry_count(plain) * ENTRY
+            self.held += _weight(plain)
         self.budget.allow(self.held, f"the index in {self.folder / MANIFEST}")
 
     def _value(self, entry: Mapping[str, Any]) -> Span:
@@ -142,18 +152,39 @@ class _Tree:
         return Span(size=place.size, path=path, root=self.folder, offset=place.offset)
 
 
-def _entry_count(node: bytes) -> int:
-    """How many entries a decoded node declares: after its height and its table of files."""
-    position = 1
-    files, position = _varint(node, position)
-    suffixes = 0
-    # The tables: shared prefixes of all paths but the first, suffix lengths, lengths of base paths.
-    for index in range(3 * files - 1 if files else 0):
-        length, position = _varint(node, position)
-        if files - 1 <= index < 2 * files - 1:
-            suffixes += length
-    count, _ = _varint(node, position + suffixes)
-    return count
+def _insist_apart(found: Mapping[str, Span]) -> None:
+    """Values that share bytes would be read many times over."""
+    placed = sorted(
+        (str(span.path), span.offset, span.size, key)
+        for key, span in found.items()
+        if span.path is not None and span.size
+    )
+    for (path, offset, size, key), (other, start, _, name) in itertools.pairwise(placed):
+        if path == other and start < offset + size:
+            raise HostileError(f"the values of {key[:80]!r} and {name[:80]!r} overlap in {path}")
+
+
+def _weight(node: bytes) -> int:
+    """The bytes of memory that a decoded node's keys and paths become, which share their beginnings in it."""
+    files, position = _varint(node, HEIGHT)
+    shared, position = _varints(node, position, max(files - 1, 0))
+    own, position = _varints(node, position, files)
+    _, position = _varints(node, position, files)
+    longest = max(map(sum, zip([0, *shared], own, strict=False)), default=0)
+    count, position = _varint(node, position + sum(own))
+    shared, position = _varints(node, position, max(count - 1, 0))
+    own, position = _varints(node, position, count)
+    return longest * count + sum(shared) + sum(own) + count * ENTRY
+
+
+def _varints(text: bytes, position: int, count: int) -> tuple[list[int], int]:
+    if count > len(text) - position:
+        raise CorruptError("a B-tree node declares more than it holds")
+    found = []
+    for _ in range(count):
+        value, position = _varint(text, position)
+        found.append(value)
+    return found, position
 
 
 def _varint(text: bytes, position: int) -> tuple[int, int]:

@@ -5,9 +5,10 @@ import socket
 
 import pytest
 
-from jaxdoctor.budget import Budget
+from jaxdoctor.budget import Budget, OverBudgetError
 from jaxdoctor.reading.damage import HostileError, MissingError, TruncatedError
 from jaxdoctor.reading.files import (
+    all_members,
     first_bytes,
     inside,
     members,
@@ -158,6 +159,9 @@ def test_a_walk_is_bounded(tmp_path):
         (tmp_path / str(index)).touch()
     with pytest.raises(HostileError, match="more than 4"):
         list(members(tmp_path, most=4))
+
+    with pytest.raises(OverBudgetError):
+        all_members(tmp_path, Budget(memory=1000))
 
     (tmp_path / "a" / "b" / "c").mkdir(parents=True)
     with pytest.raises(HostileError, match="deeper than 1"):

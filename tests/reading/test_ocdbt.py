@@ -43,15 +43,42 @@ def test_every_key_is_listed_with_its_bytes(tmp_path, compression, node):
     )
 
 
-def test_the_number_of_entries_is_told_before_they_are_made(tmp_path):
-    """What is read of a decoded node agrees with what TensorStore finds in it."""
-    write(
-        tmp_path / "db", {f"k{i}": b"v" * 50 for i in range(70)}, max_inline_value_bytes=10, compression=None
-    )
+def test_the_weight_of_a_node_is_told_before_its_entries_are_made(tmp_path):
+    """What is read of a decoded node agrees with what was written into it: 70 keys of 3 bytes, one file."""
+    values = {f"k{i:02d}": b"v" * 50 for i in range(70)}
+    write(tmp_path / "db", values, max_inline_value_bytes=10, compression=None)
     place = ocdbt._place(ocdbt._Tree(tmp_path / "db", Budget())._root()[0])
     stored = (tmp_path / "db" / place.name).read_bytes()[place.offset : place.offset + place.size]
 
-    assert ocdbt._entry_count(stored[ocdbt.HEADER + 2 : -ocdbt.CHECKSUM]) == 70
+    weight = ocdbt._weight(stored[ocdbt.HEADER + 2 : -ocdbt.CHECKSUM])
+
+    assert weight == 70 * (ocdbt.ENTRY + len("k00") + len(place.name))
+
+
+def test_keys_that_share_their_beginning_do_not_fill_the_memory(tmp_path):
+    """Two thousand keys of 60 kB take little on disk and 120 MB in memory: they are refused before that."""
+    values = {"k" * 60_000 + f"{index:04d}": b"" for index in range(2000)}
+    write(tmp_path / "db", values, max_decoded_node_bytes=100_000_000)
+
+    with pytest.raises(OverBudgetError):
+        ocdbt.entries(tmp_path / "db", Budget(memory=64 << 20))
+    with pytest.raises(HostileError, match="a key of 60004 bytes"):
+        ocdbt.entries(tmp_path / "db", Budget())
+
+
+def test_values_that_overlap_are_hostile(tmp_path, monkeypatch):
+    """A thousand keys for one chunk would be read a thousand times."""
+    write(tmp_path / "db", {"a": b"v" * 50, "b": b"w" * 50}, max_inline_value_bytes=10)
+    honest = ocdbt._Tree._node
+
+    def doubled(tree, place):
+        first, second = honest(tree, place)["entries"]
+        return {"height": 0, "entries": [first, second | {"indirect_value": first["indirect_value"]}]}
+
+    monkeypatch.setattr(ocdbt._Tree, "_node", doubled)
+
+    with pytest.raises(HostileError, match="overlap"):
+        ocdbt.entries(tmp_path / "db", Budget())
 
 
 def test_an_empty_database_has_no_keys(tmp_path):

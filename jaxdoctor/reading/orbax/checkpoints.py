@@ -10,7 +10,7 @@ from typing import Any
 from jaxdoctor.budget import Budget
 from jaxdoctor.checkpoint import Checkpoint, Leaf, Role
 from jaxdoctor.reading.damage import UnfinishedError, noted
-from jaxdoctor.reading.files import Member, members
+from jaxdoctor.reading.files import Member, all_members
 from jaxdoctor.reading.jsontext import read_json
 from jaxdoctor.reading.notes import Notes, note_odd
 from jaxdoctor.reading.orbax.items import Item
@@ -51,7 +51,7 @@ class _Reading:
         self.budget = budget
         self.notes = Notes()
         self.before = budget.bytes_read
-        self.members = list(members(path))
+        self.members = all_members(path, budget)
         self.metadata: dict[str, Any] = {}
         self.unfinished = False
 
