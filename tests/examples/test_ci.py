@@ -1,0 +1,224 @@
+"""examples/ci and the files that services read, run as far as that goes without the services."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "ci"
+SARIF = json.loads((ROOT / "tests" / "formats" / "sarif_subset.json").read_text())
+
+
+def yaml(path):
+    import yaml as pyyaml
+
+    return pyyaml.safe_load(path.read_text())
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A copy of the example after its training run, with `jaxdoctor` on the PATH."""
+    repository = tmp_path / "repository"
+    shutil.copytree(EXAMPLE, repository, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+    subprocess.run([sys.executable, "make_checkpoints.py"], cwd=repository, check=True)
+    stub(tmp_path, "jaxdoctor", f'exec {sys.executable} -m jaxdoctor "$@"')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(repository)
+    return repository
+
+
+def stub(tmp_path, name, body):
+    (tmp_path / "bin").mkdir(exist_ok=True)
+    path = tmp_path / "bin" / name
+    path.write_text(f"#!/bin/bash\n{body}\n")
+    path.chmod(0o755)
+
+
+def step(name):
+    (found,) = [step for step in yaml(ROOT / "action.yml")["runs"]["steps"] if step["name"] == name]
+    return found
+
+
+def run_action(place, **inputs):
+    """The preflight step of the action, with its inputs as the runner hands them over."""
+    known = {name: entry["default"] for name, entry in yaml(ROOT / "action.yml")["inputs"].items()}
+    chosen = {**known, **{name.replace("_", "-"): value for name, value in inputs.items()}}
+    variables = {
+        name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: chosen[found[1]], value)
+        for name, value in step("Preflight")["env"].items()
+    }
+    output, summary = place / "output.txt", place / "summary.md"
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step("Preflight")["run"]],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **variables, "GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)},
+    )
+
+
+def test_the_action_fails_uploads_valid_sarif_and_passes_against_a_baseline(place):
+    """What the example is for, from the first red run to the green one."""
+    first = run_action(place, arguments="--only scan --write-baseline known.json")
+
+    assert first.returncode == 1, first.stderr
+    assert "::error file=runs/step_200.npz,title=JD301 nonfinite-values::kernel: 1 of 64" in first.stdout
+    assert (place / "output.txt").read_text() == "exit-code=1\n"
+    assert "JD301 nonfinite-values" in (place / "summary.md").read_text()
+    sarif = json.loads((place / "jaxdoctor.sarif").read_text())
+    jsonschema.Draft202012Validator(SARIF).validate(sarif)
+    assert "JD301" in [result["ruleId"] for result in sarif["runs"][0]["results"]]
+
+    second = run_action(place, arguments="--only scan", baseline="known.json")
+
+    assert second.returncode == 0, second.stdout
+    assert "::error" not in second.stdout
+
+
+@pytest.mark.slow
+def test_the_whole_example_with_its_rollout(place):
+    """The healthy model is probed for a card, and only the checkpoint is found ill."""
+    done = run_action(place, arguments="--write-baseline known.json")
+
+    assert done.returncode == 1, done.stderr
+    errors = [line for line in done.stdout.splitlines() if line.startswith("::error")]
+    assert errors
+    assert all("runs/" in line for line in errors)
+    assert "margin +" in (place / "summary.md").read_text()
+    assert run_action(place, baseline="known.json").returncode == 0
+
+
+def test_no_input_reaches_the_script_but_as_a_variable(place):
+    """An expression in `run` would let an input end a command."""
+    for one in yaml(ROOT / "action.yml")["runs"]["steps"]:
+        assert "${{" not in one.get("run", "")
+
+    done = run_action(place, arguments="--only scan", baseline="x; touch smuggled $(touch smuggled)")
+
+    assert done.returncode == 2
+    assert not (place / "smuggled").exists()
+
+
+def test_the_workflow_gives_the_action_what_it_takes():
+    steps = yaml(EXAMPLE / "workflow.yml")["jobs"]["preflight"]["steps"]
+
+    (uses,) = [step for step in steps if step["uses"].startswith("jaxdoctor/")]
+    assert set(uses["with"]) <= set(yaml(ROOT / "action.yml")["inputs"])
+
+
+def test_each_pre_commit_hook_runs(place):
+    """The entry is what pre-commit calls, the pattern what it hands over."""
+    preflight, scan = yaml(ROOT / ".pre-commit-hooks.yaml")
+    files = [str(path.relative_to(place)) for path in sorted(place.rglob("*")) if path.is_file()]
+    chosen = [file for file in files if re.search(scan["files"], file)]
+
+    assert chosen == ["runs/step_100.npz", "runs/step_200.npz"]
+    assert (
+        subprocess.run([*scan["entry"].split(), chosen[0]], check=False, capture_output=True).returncode == 0
+    )
+    assert subprocess.run([*scan["entry"].split(), *chosen], check=False, capture_output=True).returncode == 1
+    narrow = [*preflight["entry"].split(), "--only", "scan"]
+    assert subprocess.run(narrow, check=False, capture_output=True).returncode == 1
+
+
+def test_the_gitlab_job_leaves_its_artifacts(place):
+    job = yaml(EXAMPLE / "gitlab-ci.yml")["jaxdoctor"]
+    install, command = job["script"]
+
+    assert install == "pip install jaxdoctor"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} --only scan"], check=False, capture_output=True, text=True
+    )
+
+    assert done.returncode == 1
+    assert "JD301 error nonfinite-values" in done.stdout
+    assert int(ET.parse(place / job["artifacts"]["reports"]["junit"]).getroot().get("failures")) >= 1
+    assert [(place / path).exists() for path in job["artifacts"]["paths"]] == [True]
+
+
+@pytest.mark.parametrize(
+    ("code", "prolog", "drained"), [(0, 0, False), (1, 1, True), (2, 0, False), (3, 0, False), (70, 0, False)]
+)
+def test_the_prolog_drains_on_1_and_leaves_alone_on_everything_else(place, tmp_path, code, prolog, drained):
+    said = "JD104 error refused-jax-setting: x=`reboot` keeps JAX from starting\n    at x\nJD101 note y: z"
+    stub(tmp_path, "jaxdoctor", f"cat <<'END'\n{said}\nEND\nexit {code}")
+    stub(tmp_path, "scontrol", f'printf "%s\\n" "$@" > {tmp_path}/drained')
+    stub(tmp_path, "logger", f'printf "%s\\n" "$@" > {tmp_path}/logged')
+
+    done = subprocess.run(
+        [place / "slurm-prolog.sh"], check=False, env={**os.environ, "SLURMD_NODENAME": "n7"}
+    )
+
+    assert done.returncode == prolog
+    assert (tmp_path / "drained").exists() is drained
+    assert (tmp_path / "logged").exists() is (code not in (0, 1))
+    if drained:
+        told = (tmp_path / "drained").read_text().splitlines()
+        assert told[1:] == ["NodeName=n7", "State=DRAIN", "Reason=jaxdoctor: JD104 error refused-jax-setting"]
+
+
+def test_a_prolog_that_hangs_leaves_the_node_alone(place, tmp_path):
+    stub(tmp_path, "jaxdoctor", "sleep 30")
+    stub(tmp_path, "logger", ":")
+    stub(tmp_path, "scontrol", f"touch {tmp_path}/drained")
+
+    done = subprocess.run(
+        [place / "slurm-prolog.sh"], check=False, env={**os.environ, "JAXDOCTOR_SECONDS": "1"}
+    )
+
+    assert done.returncode == 0
+    assert not (tmp_path / "drained").exists()
+
+
+def test_the_example_for_pytest_fails_with_the_report(place):
+    (place / "jaxdoctor.yaml").write_text("scan: [{path: runs}]\n")
+    text = (place / "test_preflight.py").read_text()
+    (place / "test_preflight.py").write_text(text.replace('"--level", "1"', '"--only", "scan"'))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_preflight.py"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 1
+    assert "JD301 error nonfinite-values" in done.stdout
+
+
+def test_the_readme_of_the_example_says_what_happens(place):
+    """Its commands, one after the other, exit as the text below them says."""
+    block = re.search(r"```console\n(.*?)```", (place / "README.md").read_text(), flags=re.DOTALL)[1]
+    commands = [line.removeprefix("$ ") for line in block.splitlines()]
+
+    codes = [
+        subprocess.run(
+            ["bash", "-c", command.replace("python ", f"{sys.executable} ", 1)],
+            check=False,
+            capture_output=True,
+        ).returncode
+        for command in commands
+    ]
+
+    assert codes == [0, 1, 1, 0]
+
+
+def test_the_container_runs_what_its_recipe_says():
+    """The recipe is not built here; its command is a command of ours."""
+    instructions = dict(
+        line.split(" ", 1) for line in (EXAMPLE / "Dockerfile").read_text().splitlines() if line[:1].isupper()
+    )
+
+    assert json.loads(instructions["ENTRYPOINT"]) == ["jaxdoctor"]
+    (command,) = json.loads(instructions["CMD"])
+    assert command in [path.stem for path in (ROOT / "jaxdoctor" / "commands").glob("*.py")]
+    assert instructions["USER"] != "root"
