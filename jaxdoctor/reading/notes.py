@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from jaxdoctor.checkpoint import Fault
 from jaxdoctor.reading.damage import HostileError, MissingError
 from jaxdoctor.reading.files import Member
+
+Note = Callable[[Fault], None]
+"""Where a fault is handed to."""
 
 EACH = 20
 """Faults of one kind that are told one by one."""

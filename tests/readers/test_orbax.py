@@ -239,6 +239,18 @@ def test_a_lost_data_file_is_missing(saved, tmp_path):
     assert len(checkpoint.leaves) == len(EXPECTED)
 
 
+def test_faults_of_an_item_name_the_leaf_as_the_checkpoint_does(run, tmp_path):
+    """In a step with several items, the item comes first in leaves and in faults about them."""
+    path = shutil.copytree(run / "5", tmp_path / "5")
+    for data in (path / "state").rglob("d/*"):
+        data.unlink()
+
+    checkpoint = read(path)
+
+    assert {"missing-file"} == {fault.kind for fault in checkpoint.faults}
+    assert {"state/w", "state/step"} <= {fault.leaf for fault in checkpoint.faults}
+
+
 def test_a_lost_array_is_missing(saved, tmp_path):
     """What the tree names and the store does not hold is said."""
     path = shutil.copytree(saved["files"], tmp_path / "1")

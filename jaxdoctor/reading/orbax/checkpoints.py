@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.checkpoint import Checkpoint, Fault, Leaf, Role
 from jaxdoctor.reading.damage import UnfinishedError, noted
 from jaxdoctor.reading.files import Member, all_members
 from jaxdoctor.reading.jsontext import read_json
@@ -78,34 +78,47 @@ class _Reading:
 
     def _leaves(self) -> list[Leaf]:
         if is_item(self.path):
-            self.metadata |= _if_any("strings", read_strings(self.path, self.budget, self.notes))
-            return self._item(self.path)
-        found = {name: self._item_of_step(name) for name in items(self.path)}
-        filled = {name: leaves for name, leaves in found.items() if leaves}
-        alone = len(filled) == 1
+            return self._item(self.path, "")
+        found = items(self.path)
+        trees = [name for name in found if self._tree_of(name) is not None]
+        for name in found:
+            if is_unfinished(self.path / name):
+                self._note(UnfinishedError(f"the item {name} is unfinished"), self.path / name)
+            if name not in trees:
+                self._read_json(name, self.path / name)
+        alone = len(trees) == 1
         return [
-            leaf if alone and name in NEUTRAL else dataclasses.replace(leaf, path=_joined(name, leaf.path))
-            for name, leaves in filled.items()
-            for leaf in leaves
+            leaf
+            for name in trees
+            for leaf in self._item_of_step(name, "" if alone and name in NEUTRAL else name)
         ]
 
-    def _item(self, folder: Path) -> list[Leaf]:
-        prefix = "" if folder == self.path else f"{folder.relative_to(self.path).as_posix()}/"
-        below = list(_below(self.members, prefix))
-        with noted(self.notes, path=str(folder)):
-            return Item(folder, below, self.budget, self.notes).leaves()
-        return []
-
-    def _item_of_step(self, name: str) -> list[Leaf]:
+    def _tree_of(self, name: str) -> Path | None:
+        """The folder with the arrays of an item; None of a JSON item."""
         folder = self.path / name
-        if is_unfinished(folder):
-            self._note(UnfinishedError(f"the item {name} is unfinished"), folder)
-        if is_item(folder):
-            return self._item(folder)
-        if is_item(folder / RANDOM_KEY):
-            leaves = self._item(folder / RANDOM_KEY)
-            return [dataclasses.replace(leaf, path="", role=Role.KEY) for leaf in leaves]
-        self._read_json(name, folder)
+        return next((place for place in (folder, folder / RANDOM_KEY) if is_item(place)), None)
+
+    def _item_of_step(self, name: str, prefix: str) -> list[Leaf]:
+        folder = self._tree_of(name)
+        assert folder is not None
+        leaves = self._item(folder, prefix)
+        if folder.name != RANDOM_KEY:
+            return leaves
+        return [dataclasses.replace(leaf, path=name, role=Role.KEY) for leaf in leaves]
+
+    def _item(self, folder: Path, prefix: str) -> list[Leaf]:
+        """The leaves of one folder of arrays; in their paths and in their faults the prefix comes first."""
+
+        def note(fault: Fault) -> None:
+            self.notes(
+                fault if fault.leaf is None else dataclasses.replace(fault, leaf=_joined(prefix, fault.leaf))
+            )
+
+        self.metadata |= _if_any("strings", read_strings(folder, self.budget, note))
+        below = "" if folder == self.path else f"{folder.relative_to(self.path).as_posix()}/"
+        with noted(note, path=str(folder)):
+            leaves = Item(folder, list(_below(self.members, below)), self.budget, note).leaves()
+            return [dataclasses.replace(leaf, path=_joined(prefix, leaf.path)) for leaf in leaves]
         return []
 
     def _read_json(self, name: str, folder: Path) -> None:
@@ -154,7 +167,7 @@ def _below(found: Sequence[Member], prefix: str) -> Iterator[Member]:
 
 
 def _joined(name: str, path: str) -> str:
-    return f"{name}/{path}" if path else name
+    return f"{name}/{path}" if name else path
 
 
 def _if_any(key: str, value: Any) -> dict[str, Any]:

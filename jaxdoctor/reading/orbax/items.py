@@ -19,7 +19,7 @@ from jaxdoctor.reading.damage import (
     noted,
 )
 from jaxdoctor.reading.files import Member, size_of
-from jaxdoctor.reading.notes import Notes
+from jaxdoctor.reading.notes import Note
 from jaxdoctor.reading.orbax.places import AGGREGATE, PROCESS, has, is_aggregate, names
 from jaxdoctor.reading.orbax.tree import ARRAY_TYPES, NUMPY, SCALAR, Tree, key_kinds, read_tree
 from jaxdoctor.reading.spans import Span
@@ -34,20 +34,20 @@ LEAF = 2000
 class Item:
     """Reads the leaves of one folder of arrays."""
 
-    def __init__(self, folder: Path, members: Sequence[Member], budget: Budget, notes: Notes) -> None:
+    def __init__(self, folder: Path, members: Sequence[Member], budget: Budget, note: Note) -> None:
         self.folder = folder
         self.members = members
         """Its files, as a walk through the whole checkpoint found them."""
 
         self.budget = budget
-        self.notes = notes
+        self.note = note
         self.tree = Tree()
         self.sizes: dict[Path, int] = {}
 
     def leaves(self) -> list[Leaf]:
         """Every leaf, in the order of their names."""
-        self.tree = read_tree(self.folder, self.budget, self.notes)
-        kinds = key_kinds(self.folder, self.budget, self.notes)
+        self.tree = read_tree(self.folder, self.budget, self.note)
+        kinds = key_kinds(self.folder, self.budget, self.note)
         stored = zarr.arrays(self._store())
         self.budget.allow(len(stored) * LEAF, f"the list of arrays in {self.folder.name}")
         found = [self._leaf(name, keys, kinds) for name, keys in sorted(stored.items())]
@@ -62,16 +62,16 @@ class Item:
             try:
                 return ocdbt.entries(self.folder, self.budget)
             except DamagedError as error:
-                self.notes(error.fault(path=str(self.folder / ocdbt.MANIFEST)))
+                self.note(error.fault(path=str(self.folder / ocdbt.MANIFEST)))
         processes = [name for name in names(self.folder) if PROCESS.fullmatch(name)]
         if not processes:
             return self._files()
         if not merged:
             unmerged = UnfinishedError(f"{self.folder} was not merged: it has no {ocdbt.MANIFEST}")
-            self.notes(unmerged.fault(path=str(self.folder)))
+            self.note(unmerged.fault(path=str(self.folder)))
         found: dict[str, Span] = {}
         for name in processes:
-            with noted(self.notes, path=str(self.folder / name)):
+            with noted(self.note, path=str(self.folder / name)):
                 found |= ocdbt.entries(self.folder / name, self.budget)
         return found
 
@@ -90,9 +90,9 @@ class Item:
             array = zarr.array(members, self.budget, name)
         except UnreadableError as error:
             fault = error if isinstance(error, DamagedError) else UnsupportedError(str(error))
-            self.notes(fault.fault(path=str(self.folder), leaf=path))
+            self.note(fault.fault(path=str(self.folder), leaf=path))
             return Leaf(path=path, dtype="unknown", shape=(), unsupported=str(error))
-        with noted(self.notes, path=str(self.folder), leaf=path):
+        with noted(self.note, path=str(self.folder), leaf=path):
             self._insist_present(array)
         return Leaf(
             path=path,
@@ -125,10 +125,10 @@ class Item:
         path = self.folder / AGGREGATE
         if path.is_dir() or not is_aggregate(path):
             return
-        with noted(self.notes, path=str(path)):
+        with noted(self.note, path=str(path)):
             tree = flaxtree.read_tree(path, self.budget, root=self.folder)
             for fault in tree.faults:
-                self.notes(fault)
+                self.note(fault)
             for keys, value in tree.entries.items():
                 if isinstance(value, str) and value.startswith(PLACEHOLDER):
                     self._note_placeholder(keys, value.removeprefix(PLACEHOLDER), arrays)
@@ -141,7 +141,7 @@ class Item:
         error: DamagedError = MissingError(f"the array {name[:200]!r} is named and not stored")
         if name.startswith("/") or ".." in name.split("/"):
             error = HostileError(f"the tree names an array outside of the checkpoint: {name[:200]!r}")
-        self.notes(error.fault(path=str(self.folder), leaf="/".join(keys)))
+        self.note(error.fault(path=str(self.folder), leaf="/".join(keys)))
 
     def _note_missing(self, stored: Mapping[str, object], aggregated: set[str]) -> None:
         for name, entry in self.tree.entries.items():
@@ -150,4 +150,4 @@ class Item:
                 continue
             if entry.value_type in ARRAY_TYPES:
                 missing = MissingError("the tree names it, and no array is stored for it")
-                self.notes(missing.fault(path=str(self.folder), leaf=path))
+                self.note(missing.fault(path=str(self.folder), leaf=path))

@@ -10,7 +10,7 @@ from typing import Any
 from jaxdoctor.budget import Budget
 from jaxdoctor.reading.damage import CorruptError, HostileError, noted
 from jaxdoctor.reading.jsontext import read_object
-from jaxdoctor.reading.notes import Notes
+from jaxdoctor.reading.notes import Note
 from jaxdoctor.reading.orbax.places import CHECKPOINT, TREE, has, names
 
 ARRAY_TYPES = {"jax.Array", "np.ndarray", "scalar"}
@@ -47,19 +47,19 @@ class Tree:
     """Whether arrays are written even where they equal the fill value, so that an absent chunk is lost."""
 
 
-def read_tree(folder: Path, budget: Budget, notes: Notes) -> Tree:
+def read_tree(folder: Path, budget: Budget, note: Note) -> Tree:
     """The tree of an item; with faults noted and an empty one when its file is broken."""
     tree = Tree()
     if not has(folder, TREE):
         return tree
-    with noted(notes, path=str(folder / TREE)):
+    with noted(note, path=str(folder / TREE)):
         meta = read_object(folder / TREE, budget, root=folder)
         tree.writes_fill = meta.get("store_array_data_equal_to_fill_value") is True
         declared = meta.get("tree_metadata")
         if not isinstance(declared, Mapping):
             raise CorruptError(f"{folder / TREE} holds no tree")
         for value in declared.values():
-            with noted(notes, path=str(folder / TREE)):
+            with noted(note, path=str(folder / TREE)):
                 entry = _entry(value)
                 tree.entries.setdefault(entry.name, entry)
     return tree
@@ -79,12 +79,12 @@ def _entry(declared: object) -> Entry:
     return entry
 
 
-def key_kinds(folder: Path, budget: Budget, notes: Notes) -> dict[str, str]:
+def key_kinds(folder: Path, budget: Budget, note: Note) -> dict[str, str]:
     """Which arrays are typed PRNG keys, and of which kind: {"key": "threefry2x32"}."""
     found = {}
     place = folder / "array_metadatas"
     for name in names(place):
-        with noted(notes, path=str(place / name)):
+        with noted(note, path=str(place / name)):
             listed = read_object(place / name, budget, root=folder).get("array_metadatas")
             for one in listed if isinstance(listed, list) else []:
                 about = one.get("array_metadata") if isinstance(one, dict) else None
@@ -94,19 +94,19 @@ def key_kinds(folder: Path, budget: Budget, notes: Notes) -> dict[str, str]:
     return found
 
 
-def read_strings(folder: Path, budget: Budget, notes: Notes) -> dict[str, Any]:
+def read_strings(folder: Path, budget: Budget, note: Note) -> dict[str, Any]:
     """The tree's strings."""
     if not has(folder, "_strings.json"):
         return {}
-    with noted(notes, path=str(folder / "_strings.json")):
+    with noted(note, path=str(folder / "_strings.json")):
         return read_object(folder / "_strings.json", budget, root=folder)
     return {}
 
 
-def read_checkpoint(folder: Path, budget: Budget, notes: Notes) -> dict[str, Any] | None:
+def read_checkpoint(folder: Path, budget: Budget, note: Note) -> dict[str, Any] | None:
     """What `_CHECKPOINT_METADATA` says; None without one."""
     if not has(folder, CHECKPOINT):
         return None
-    with noted(notes, path=str(folder / CHECKPOINT)):
+    with noted(note, path=str(folder / CHECKPOINT)):
         return read_object(folder / CHECKPOINT, budget, root=folder)
     return None
