@@ -67,6 +67,10 @@ class Finding:
     fix: str | None = None
 
 
+INTERRUPTED = "interrupted"
+"""The reason of what was still to come, or under way, at Ctrl-C."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Skipped:
     """Something that was not examined. It is never counted as healthy."""

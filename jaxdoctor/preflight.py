@@ -12,7 +12,7 @@ from jaxdoctor.advising import advice
 from jaxdoctor.config.settings import Config
 from jaxdoctor.diagnose import diagnose
 from jaxdoctor.errors import JaxdoctorError
-from jaxdoctor.finding import Finding, Skipped
+from jaxdoctor.finding import INTERRUPTED, Finding, Skipped
 from jaxdoctor.merging import merged
 from jaxdoctor.outcome import Demand, Outcome
 from jaxdoctor.progress import SILENT, Progress
@@ -82,7 +82,7 @@ class _Run:
         except KeyboardInterrupt:
             partial = True
             began = len(self.reports) + len(self.skipped)
-            self.skipped += [Skipped(subject=one.name, reason="interrupted") for one in todo[began:]]
+            self.skipped += [Skipped(subject=one.name, reason=INTERRUPTED) for one in todo[began:]]
         return _together(self.reports, self.skipped, partial=partial)
 
     def _examine(self, subject: Subject) -> None:

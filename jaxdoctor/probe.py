@@ -11,7 +11,7 @@ from jaxdoctor.assembling import assemble
 from jaxdoctor.card import HERE
 from jaxdoctor.diagnose import diagnose
 from jaxdoctor.errors import JaxdoctorError, UsageError, WorkerError
-from jaxdoctor.finding import Finding, Severity, Skipped
+from jaxdoctor.finding import INTERRUPTED, Finding, Severity, Skipped
 from jaxdoctor.machine import Machine, examine
 from jaxdoctor.outcome import Outcome, Verdict
 from jaxdoctor.prescribing import prescribe
@@ -57,7 +57,10 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
     if ask.level == 1:
         return _report(ask.subject, machine, findings, [])
     spent = time.monotonic() - started
-    examined = _examine(replace(ask, time_limit=max(1.0, ask.time_limit - spent)), machine, progress)
+    try:
+        examined = _examine(replace(ask, time_limit=max(1.0, ask.time_limit - spent)), machine, progress)
+    except KeyboardInterrupt:
+        return _interrupted(_report(ask.subject, machine, findings, []), [ask.subject])
     prescription = None
     if examined.outcome is not None and examined.outcome.verdict is not Verdict.UNKNOWN:
         prescription = prescribe(examined.outcome, examined.findings, machine)
@@ -77,12 +80,22 @@ def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
     check(ask)
     machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
     findings = tuple(diagnose(machine.facts))
-    examined = []
-    if ask.level > 1:
-        for name in SCENARIOS.names():
+    examined: list[Examined] = []
+    names = SCENARIOS.names() if ask.level > 1 else []
+    try:
+        for name in names:
             progress.stage(f"scenario {name}")
             examined.append(_scenario(ask, name, machine, progress))
+    except KeyboardInterrupt:
+        so_far = _report("packaged scenarios", machine, findings, examined)
+        return _interrupted(so_far, names[len(examined) :])
     return _report("packaged scenarios", machine, findings, examined)
+
+
+def _interrupted(report: Report, left: Iterable[str]) -> Report:
+    """What was found until Ctrl-C."""
+    skipped = (Skipped(subject=name, reason=INTERRUPTED) for name in left)
+    return replace(report, skipped=(*report.skipped, *skipped), partial=True)
 
 
 def scenario_ask(ask: Ask, name: str) -> Ask:

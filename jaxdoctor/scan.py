@@ -13,7 +13,7 @@ from jaxdoctor.checkpoint import Checkpoint, Expectations, Fault, Leaf, Series
 from jaxdoctor.diagnose import diagnose
 from jaxdoctor.discover import Found, discover, run_of, step_named
 from jaxdoctor.errors import NothingExaminedError, UnreadableError
-from jaxdoctor.finding import Finding, Skipped
+from jaxdoctor.finding import INTERRUPTED, Finding, Skipped
 from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.reader import READERS, Reader
 from jaxdoctor.report import Report
@@ -51,10 +51,15 @@ def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -
     """
     progress.stage("looking for checkpoints")
     found = list(dict.fromkeys(one for path in paths for one in discover(path)))
-    checkpoints = [
-        examined(one, options, Counted(progress, f"{one.path.name} ({index} of {len(found)})"))
-        for index, one in enumerate(found, 1)
-    ]
+    checkpoints: list[Checkpoint] = []
+    try:
+        for index, one in enumerate(found, 1):
+            counted = Counted(progress, f"{one.path.name} ({index} of {len(found)})")
+            checkpoints.append(examined(one, options, counted))
+    except KeyboardInterrupt:
+        report = conclude(paths, checkpoints, options)
+        left = (Skipped(subject=str(one.path), reason=INTERRUPTED) for one in found[len(checkpoints) :])
+        return replace(report, skipped=(*report.skipped, *left), partial=True)
     insist(paths, checkpoints)
     return conclude(paths, checkpoints, options)
 

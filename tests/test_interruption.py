@@ -1,0 +1,96 @@
+"""Ctrl-C: what was found until then is reported as partial, and what was not is named."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from jaxdoctor import probe, scan
+from jaxdoctor.delivery import Deliveries
+from jaxdoctor.finding import Severity
+from jaxdoctor.machine import Machine
+from jaxdoctor.rollout import Ask
+from jaxdoctor.scenario import SCENARIOS, scenario_path
+from tests.environments import environment
+
+
+def test_a_scan_keeps_the_checkpoints_that_it_read(tmp_path, monkeypatch):
+    """The signal comes while the second of three is read."""
+    for step in (100, 200, 300):
+        np.savez(tmp_path / f"step_{step}.npz", w=np.array([np.nan], "f4"))
+    read = scan.examined
+
+    def interrupted(found, *rest):
+        if found.path.name == "step_200.npz":
+            raise KeyboardInterrupt
+        return read(found, *rest)
+
+    monkeypatch.setattr(scan, "examined", interrupted)
+
+    report = scan.scan([tmp_path], scan.Options())
+
+    assert report.partial
+    assert report.examined == 1
+    assert [finding.code for finding in report.findings] == ["JD301"]
+    assert [one.subject.rpartition("/")[2] for one in report.skipped] == ["step_200.npz", "step_300.npz"]
+    assert report.exit_code(Severity.ERROR) == 130
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A machine that was looked at, and a rollout that is interrupted."""
+    seen = Machine(environment=environment(), deliveries=Deliveries(machine="x", products=()))
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(probe, "examine", lambda *_, **__: seen)
+    monkeypatch.setattr(probe, "_admit", lambda *_: None)
+    monkeypatch.setattr(probe, "_examine", interrupted)
+    return seen
+
+
+def test_a_probe_keeps_what_it_saw_of_the_machine(machine):
+    report = probe.probe(Ask(model=str(scenario_path("hand")), subject="hand"))
+
+    assert report.partial
+    assert report.environment == machine.environment
+    assert [(one.subject, one.reason) for one in report.skipped] == [("hand", "interrupted")]
+
+
+def test_a_tour_names_the_scenarios_that_are_left(machine):
+    report = probe.tour(Ask(model="", subject=""))
+
+    assert report.partial
+    assert [one.subject for one in report.skipped] == SCENARIOS.names()
+
+
+@pytest.mark.slow
+def test_a_real_rollout_ends_at_once_and_leaves_no_worker():
+    """The signal comes while workers compile: the report comes within seconds, and nothing runs on."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jaxdoctor", "probe", "--scenario", "quadruped", "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and "replay.sweep" not in _commands(process):
+        time.sleep(0.2)
+
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=20)
+
+    assert process.returncode == 130
+    assert json.loads(stdout)["partial"] is True
+
+
+def _commands(process):
+    """The command lines of a process's children."""
+    return subprocess.run(
+        ["ps", "--ppid", str(process.pid), "-o", "args="], capture_output=True, text=True, check=False
+    ).stdout
