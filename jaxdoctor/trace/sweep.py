@@ -29,9 +29,6 @@ EXAMPLES = 2
 
 PER_EXAMPLE = {"differentially_private_aggregate", "dpsgd"}
 
-NEEDS_LOSS = ("obj_fn",)
-"""Handed in only where a transform fails without: a line search hands everything on, and refuses it."""
-
 
 def sweep(dtypes: Sequence[str], *, progress: Progress) -> list[Signature]:
     """One signature for each transform and dtype; of what cannot be built, one that says why.
@@ -72,25 +69,20 @@ def _makes_transforms(factory: Any) -> bool:
 
 
 def _signed(name: str, factory: Callable[..., Any], dtype: str) -> Signature:
-    short = name.rpartition(".")[2]
-    failure: JaxdoctorError | None = None
-    for also in ((), NEEDS_LOSS):
-        try:
-            make = functools.partial(_subject, short, factory, dtype, also)
-            return replace(sign(make, name), params_dtype=dtype)
-        except JaxdoctorError as error:
-            failure = failure or error
-    assert failure is not None
-    return replace(refusal(name, failure), params_dtype=dtype, x64=is_x64())
+    make = functools.partial(_subject, name.rpartition(".")[2], factory, dtype)
+    try:
+        return replace(sign(make, name), params_dtype=dtype)
+    except JaxdoctorError as error:
+        return replace(refusal(name, error), params_dtype=dtype, x64=is_x64())
 
 
-def _subject(name: str, factory: Callable[..., Any], dtype: str, also: Sequence[str]) -> Subject:
+def _subject(name: str, factory: Callable[..., Any], dtype: str) -> Subject:
     params = params_tree(PARAMETERS, dtype)
     if name == "lookahead":
         import optax  # noqa: PLC0415 (its own container for fast and slow parameters)
 
         params = optax.LookaheadParams.init_synced(params)
-    subject = of_transform(build(name, factory), params, also=also)
+    subject = of_transform(build(name, factory), params)
     if name in PER_EXAMPLE:
         batch = jax.tree.map(lambda leaf: jnp.zeros((EXAMPLES, *leaf.shape), leaf.dtype), params)
         return replace(subject, args=(batch, params))
@@ -111,7 +103,8 @@ def build(name: str, factory: Callable[..., Any]) -> Any:
     needed = [
         each.name
         for each in inspect.signature(factory).parameters.values()
-        if each.default is each.empty and each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}
+        if (each.default is each.empty or each.name == "learning_rate")
+        and each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}
     ]
     unknown = [each for each in needed if each not in guesses]
     if unknown:
@@ -150,14 +143,15 @@ def values() -> Mapping[str, Any]:
         "adv_optimizer": optax.chain(optax.contrib.normalize(), optax.sgd(0.05)),
         "step_size_fn": optax.linear_schedule(1e-3, 1e-4, 100),
         "should_transform_fn": lambda step, **_: step % 2 == 0,
+        "should_update_fn": lambda step: step % 2 == 0,
         "mask": True,
         "freeze_mask": {"w": False, "b": True},
         "transforms": {"a": inner, "b": optax.adam(1e-3)},
         "param_labels": {"w": "a", "b": "b"},
         "f": _unchanged,
-        "measure": optax.tree.norm,
+        "measure": optax.global_norm,
         "measure_name": "norm",
-        "measures": {"norm": optax.tree.norm},
+        "measures": {"norm": optax.global_norm},
     }
 
 
@@ -177,7 +171,7 @@ def recipes() -> Mapping[str, Callable[[Any], Any]]:
         "inject_hyperparams": lambda factory: factory(optax.adam)(learning_rate=schedule),
         "inject_stateful_hyperparams": lambda factory: factory(optax.adam)(learning_rate=schedule),
         "MultiSteps": lambda factory: factory(optax.adam(1e-3), 4).gradient_transformation(),
-        "monitor": lambda factory: factory({"norm": optax.tree.norm}),
+        "monitor": lambda factory: factory({"norm": optax.global_norm}),
         "scale_by_factored_rms": called,
         "dog": called,
         "dowg": called,

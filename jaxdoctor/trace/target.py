@@ -7,9 +7,10 @@ import importlib
 import importlib.util
 import inspect
 import operator
+import re
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UnknownNameEr
 
 SHAPES = "a function without arguments that returns (update, state, *args), or an optax transformation"
 
-LONGEST_QUOTE = 240
+LONGEST_QUOTE = 320
 """Of somebody else's message, so many characters are quoted."""
 
 
@@ -121,47 +122,42 @@ def is_transform(found: Any) -> bool:
     return callable(getattr(found, "init", None)) and callable(getattr(found, "update", None))
 
 
-def of_transform(transform: Any, params: Any, *, also: Collection[str] = ()) -> Subject:
-    """One step of a gradient transformation, whose gradients have the parameters' types.
-
-    Args:
-        transform: it has `init` and `update`.
-        params: the parameters.
-        also: extra arguments to hand in beside those that it names.
-    """
+def of_transform(transform: Any, params: Any) -> Subject:
+    """One step of a gradient transformation, whose gradients have the parameters' types."""
     if params is None:
         raise UsageError(
             "a gradient transformation needs parameters to be checked against",
             hint="give --params 'w=float32[128,64],b=float32[64]', a checkpoint, or module:object",
         )
-    wanted = {*_keywords(transform.update), *also}
 
     def update(state: Any, updates: Any, params: Any) -> tuple[Any, Any]:
-        values = {name: value for name, value in _extra(updates).items() if name in wanted} if wanted else {}
-        new_updates, new_state = transform.update(updates, state, params, **values)
+        new_updates, new_state = _called(transform.update, updates, state, params)
         return new_state, new_updates
 
     return Subject(update=update, state=transform.init(params), args=(params, params), params=params, index=0)
 
 
-EXTRA = {"value", "grad", "value_fn", "obj_fn"}
-ALWAYS_WANTED = EXTRA - {"obj_fn"}
-"""What an extra-args transformation is called with even if it does not name it: a chain names nothing."""
+EXTRAS = ((), ("value", "grad", "value_fn"), ("value", "grad", "value_fn", "obj_fn"))
+"""The extra arguments that optax's own transforms ask for by name, tried in this order.
+
+A chain does not say what it needs, and a line search refuses what it does not know.
+"""
 
 
-def _keywords(update: Callable[..., Any]) -> set[str]:
-    """The names of the extra arguments to call it with; none unless it takes extra arguments at all."""
-    try:
-        parameters = inspect.signature(update).parameters
-    except (TypeError, ValueError):
-        return set()
-    named = set(parameters) & EXTRA
-    takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
-    return named | ALWAYS_WANTED if takes_any else named
+def _called(update: Callable[..., Any], updates: Any, state: Any, params: Any) -> Any:
+    failures: list[Exception] = []
+    for names in EXTRAS:
+        extra = {name: value for name, value in _extra(updates).items() if name in names}
+        try:
+            return update(updates, state, params, **extra)
+        except Exception as error:  # noqa: BLE001 (the most telling of them is raised below)
+            failures.append(error)
+    named = [error for error in failures if "keyword" not in str(error)]
+    raise (named or failures)[-1]
 
 
 def _extra(updates: Any) -> dict[str, Any]:
-    """What optax's own transforms ask for by name: a value of the loss, its gradient, the loss itself."""
+    """A value of the loss, its gradient, and the loss itself."""
     import jax  # noqa: PLC0415 (the finding and the errors above work without)
     import jax.numpy as jnp  # noqa: PLC0415
 
@@ -191,7 +187,10 @@ def _kind(value: Any) -> str:
 
 def first_line(error: BaseException) -> str:
     """The type of the error and the first line that it says, not too much of it."""
-    said = str(error).strip().partition("\n")[0]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    # JAX says first that two types differ, and which they are in a later line.
+    which = [line for line in lines[1:] if "has type" in line] if "they differ" in lines[0] else []
+    said = re.sub(r" at 0x[0-9a-f]+", "", " ".join([lines[0], *which[:1]]).replace(" * ", " "))
     name = type(error).__name__
     return f"{name}: {said[:LONGEST_QUOTE]}" if said else name
 
