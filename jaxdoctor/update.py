@@ -47,6 +47,10 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
         JaxdoctorError: the target cannot be imported, called or traced, or did not end in time.
     """
     params = _params(wish.params)
+    if wish.params_dtypes and params is None and wish.target != SWEEP:
+        raise UsageError(
+            "--params-dtype is for the parameters in --params", hint="give --params, or leave it out"
+        )
     signatures: list[Signature] = []
     skipped: list[Skipped] = []
     for x64 in wish.x64:

@@ -35,8 +35,8 @@ def counter_will_stall(signature: Signature) -> Hits:
     ## Example
 
     ```text
-    JD507 warning counter-will-stall: count (float32) grows by 2,048 a call, is rounded from call 8,192 on and
-    stands still at 34,359,738,368, call 16,777,216
+    JD507 warning counter-will-stall: count (float32) grows by 2,048 a call and stands still at
+    34,359,738,368, call 16,777,216
     ```
 
     ## Sources

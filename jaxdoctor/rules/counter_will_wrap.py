@@ -31,7 +31,7 @@ def counter_will_wrap(signature: Signature) -> Hits:
     ## Example
 
     ```text
-    JD506 error counter-will-wrap: env_steps (int32) grows by 4096 a call and wraps at call 524,288, after 36
+    JD506 error counter-will-wrap: env_steps (int32) grows by 4,096 a call and wraps at call 524,288, after 36
     minutes
     ```
 

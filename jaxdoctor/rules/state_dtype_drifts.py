@@ -53,11 +53,12 @@ def state_dtype_drifts(signature: Signature) -> Hits:
     for leaves in _together(signature):
         leaf = leaves[0]
         site = leaf.sites[0] if leaf.sites else None
-        others = f" (as do {len(leaves) - 1} more)" if len(leaves) > 1 else ""
+        several = f" and {len(leaves) - 1} more go" if len(leaves) > 1 else " goes"
+        comes = "come" if len(leaves) > 1 else "comes"
         yield Hit(
             location=signature.location(leaf.path, site),
             message=(
-                f"{leaf.path}{others} goes in as {leaf.before} and comes out as {leaf.after}"
+                f"{leaf.path}{several} in as {leaf.before} and {comes} out as {leaf.after}"
                 f"{site.cause if site else ''}{signature.context}"
             ),
             evidence={

@@ -33,6 +33,8 @@ def _signature(signature: Signature, console: Console) -> None:
         labelled(console, "unknown", signature.refused)
         return
     labelled(console, "settles", settles(signature))
+    if signature.loop_error:
+        labelled(console, "in a scan", telling(signature.loop_error))
     if signature.compilations:
         many = counted(signature.compilations, "program")
         labelled(console, "compiled", f"{many}, by the target itself while it built the state")
@@ -53,6 +55,12 @@ def settles(signature: Signature) -> str:
     if signature.rounds == 0:
         return "at once: the state comes out as it went in"
     return f"after {counted(signature.rounds, 'call')}, each of which jit compiles again"
+
+
+def telling(message: str) -> str:
+    """Of what JAX says in many lines, the line with the types."""
+    lines = [line.strip().removeprefix("* ") for line in message.splitlines() if line.strip()]
+    return next((line for line in lines if "type" in line and "[" in line), lines[0] if lines else "")
 
 
 def _changes(leaf: LeafSignature) -> bool:

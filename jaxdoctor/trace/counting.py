@@ -17,6 +17,9 @@ from jaxdoctor.trace.graph import CALLS, subprograms
 LARGEST_LOOKED_AT = 65536
 """Elements of a constant that are compared to see whether all are equal."""
 
+MOST_PASSES = 4
+"""Through a loop's body, to find what stays known in it. Beyond that nothing is said of the loop."""
+
 LARGEST_KEPT = 16
 """Elements of a constant that are kept when they differ."""
 
@@ -273,16 +276,23 @@ class Reading:
     ) -> list[Meaning]:
         """What a loop carries, without the numbers that change from one pass to the next."""
         steady = list(start)
-        for _ in start:
+        for _ in range(MOST_PASSES):
             outputs = self._call(body.jaxpr, [*constants, *steady, *slices], body.consts)
             kept = [
-                None if isinstance(before, (Known, Switch, Masked)) and before != after else before
+                before if _stays(before, after) else None
                 for before, after in zip(steady, outputs, strict=False)
             ]
             if kept == steady:
-                break
+                return steady
             steady = kept
-        return steady
+        return [None] * len(start)
+
+
+def _stays(before: Meaning, after: Meaning) -> bool:
+    """Whether what is known before a pass through a loop's body is still so after it."""
+    if isinstance(before, Count):
+        return isinstance(after, Count) and after.leaf == before.leaf
+    return before == after
 
 
 def _is_condition(variable: Any) -> bool:

@@ -97,19 +97,26 @@ def build(found: Any, target: str, params: Any) -> Subject:
         UsageError: it needs arguments, or it returned something else.
         JaxdoctorError: whatever the call raised, as an error of ours.
     """
+    # A function with `params` as its only argument is called with those that were given.
     if is_transform(found):
         return of_transform(found, params)
     if not callable(found):
         raise UsageError(f"{target} is {_kind(found)}", hint=f"name {SHAPES}")
     needed = _required(found)
-    if needed:
+    takes_params = needed == ["params"] and params is not None
+    if needed and not takes_params:
         raise UsageError(
             f"{target} needs {'an argument' if len(needed) == 1 else 'arguments'}: {', '.join(needed)}",
             hint=f"wrap it: def target(): return {getattr(found, '__name__', 'it')}(...)",
         )
-    made = found()
+    made = found(params) if takes_params else found()
     if is_transform(made):
         return of_transform(made, params)
+    if params is not None and not takes_params:
+        raise UsageError(
+            f"{target} does not use --params",
+            hint="leave it out, or let the function take them: def target(params): ...",
+        )
     if isinstance(made, tuple) and len(made) > 1 and callable(made[0]):
         return Subject(update=made[0], state=made[1], args=tuple(made[2:]))
     raise UsageError(f"{target} returned {_kind(made)}", hint=f"give {SHAPES}")

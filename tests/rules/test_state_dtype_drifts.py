@@ -11,7 +11,7 @@ def test_leaves_that_change_for_one_reason_are_one_finding_at_its_line():
 
     assert (finding.code, finding.location.path, finding.location.line) == ("JD501", "train.py", 4)
     assert finding.message == (
-        "w (as do 1 more) goes in as bfloat16[] and comes out as float32[], "
+        "w and 1 more go in as bfloat16[] and come out as float32[], "
         "where a float32[] operand promotes it: return p - LR * g"
     )
     assert finding.fix == "at train.py:4, cast the float32[] operand with .astype(jnp.bfloat16)"

@@ -23,6 +23,13 @@ def prints():
     print("chatter on stdout")
     sys.stdout.flush()
     return lambda state: state + 1, jnp.zeros(3)
+def takes_params(params):
+    import jax
+    return lambda state: jax.tree.map(lambda leaf: leaf * 0.5, state), params
+def tree(): return {"w": jnp.ones((2, 2))}
+def ends():
+    import os
+    os._exit(7)
 def transform():
     import optax
     return optax.sgd(0.1)
@@ -111,6 +118,34 @@ def test_a_target_that_loops_for_ever_is_ended(file):
     assert str(caught.value) == f"{file}:loops did not end within 4 s"
     assert "--time-limit" in caught.value.hint
     assert caught.value.exit_code == NOTHING_EXAMINED
+
+
+def test_a_target_that_ends_the_process_is_told_from_a_result(file):
+    said, _, code = refused(f"{file}:ends")
+
+    assert said == f"{file}:ends died with exit code 7"
+    assert code == NOTHING_EXAMINED
+
+
+def test_a_function_of_params_is_called_with_those_that_are_given(file):
+    """From a function, with each dtype of a sweep."""
+    wish = Wish(target=f"{file}:takes_params", params=f"{file}:tree", params_dtypes=("float32", "bfloat16"))
+
+    report = check_update(wish)
+
+    leaves = [leaf for signature in report.signatures for leaf in signature.leaves]
+    assert [(leaf.path, leaf.before, leaf.change) for leaf in leaves] == [
+        ("w", "float32[2,2]", None),
+        ("w", "bfloat16[2,2]", None),
+    ]
+
+
+def test_parameters_that_nobody_uses_are_refused(file):
+    said, hint, code = refused(f"{file}:prints", params="w=float32[3]")
+
+    assert said == f"{file}:prints does not use --params"
+    assert "def target(params)" in hint
+    assert code == MISUSE
 
 
 def test_a_target_that_prints_does_not_reach_the_report(file, capfd):
