@@ -1,5 +1,7 @@
 """Small checkpoints and series, built in a line each."""
 
+import json
+import os
 from dataclasses import replace
 
 from jaxdoctor.checkpoint import Checkpoint, Expectations, Leaf, Role, Series, Statistics
@@ -46,3 +48,30 @@ def counts(path, values, dtype="int32", *, every=1000, layout="orbax"):
 def judged(rule, fact):
     """What a rule finds in a fact."""
     return list(rule.judge(fact))
+
+
+def trainer_run(folder, steps, *, save_steps=500, max_steps=502, dtype="float32", declared=None, **state):
+    """A run of TRL or of a Hugging Face Trainer: a `checkpoint-N` for each step, an hour apart."""
+    for index, step in enumerate(steps):
+        saved = folder / f"checkpoint-{step}"
+        saved.mkdir(parents=True)
+        trainer_save(
+            saved, step, save_steps=save_steps, max_steps=max_steps, dtype=dtype, declared=declared, **state
+        )
+        os.utime(saved, (START + index * HOUR,) * 2)
+    return folder
+
+
+def trainer_save(saved, step, *, dtype="float32", declared=None, **state):
+    """One `checkpoint-N`, of a model of twelve weights."""
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    history = [{"step": logged, "loss": 1.0 / logged} for logged in range(1, step + 1, max(1, step // 4))]
+    known = {"global_step": step, "epoch": step / 1000 + 0.001, "logging_steps": 500, "log_history": history}
+    save_file(
+        {"layer.weight": np.linspace(-1, 1, 12).astype(dtype).reshape(3, 4)}, saved / "model.safetensors"
+    )
+    config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "dtype": declared or dtype}
+    (saved / "config.json").write_text(json.dumps(config))
+    (saved / "trainer_state.json").write_text(json.dumps(known | state))

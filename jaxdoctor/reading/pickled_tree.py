@@ -204,7 +204,7 @@ def _parts(made: Made) -> Iterator[tuple[tuple[str, ...], Any]]:
     if made.name in NOT_LEAVES:
         return
     yield from _arguments(made)
-    for table in made.state if _is_slots(made.state) else (made.state,):
+    for table in _states(made):
         if isinstance(table, Table):
             yield from _named(table.pairs)
         elif table is not None:
@@ -213,6 +213,13 @@ def _parts(made: Made) -> Iterator[tuple[tuple[str, ...], Any]]:
         yield from (((str(index),), item) for index, item in enumerate(made.appended))
     if made.pairs:
         yield from _named(made.pairs)
+
+
+def _states(made: Made) -> tuple[Any, ...]:
+    """The dictionaries of an object's attributes, or whatever else its state is."""
+    if made.name == "collections:OrderedDict":
+        return ()  # what torch hangs on its state: the versions of modules
+    return made.state if _is_slots(made.state) else (made.state,)
 
 
 def _is_slots(state: Any) -> bool:

@@ -5,7 +5,6 @@ The layout is PKWARE's APPNOTE.TXT 6.3.
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -15,9 +14,15 @@ from typing import Any
 
 from jaxdoctor.budget import Budget
 from jaxdoctor.checkpoint import Fault, Values
-from jaxdoctor.reading.blobs import Blob, Inflated, Region
-from jaxdoctor.reading.damage import CorruptError, HostileError, TruncatedError, UnsupportedError
-from jaxdoctor.reading.files import open_regular
+from jaxdoctor.reading.blobs import Blob, Inflated, Region, whole_file
+from jaxdoctor.reading.damage import (
+    CorruptError,
+    DamagedError,
+    HostileError,
+    TruncatedError,
+    UnsupportedError,
+)
+from jaxdoctor.reading.files import first_bytes
 
 LOCAL, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 END64, LOCATOR64 = b"PK\x06\x06", b"PK\x06\x07"
@@ -30,7 +35,7 @@ STORED, DEFLATED = 0, 8
 UTF8 = 1 << 11
 MAX32, MAX16 = 0xFFFFFFFF, 0xFFFF
 SIGHT = 4096
-"""Bytes at each end that recognition looks at."""
+"""Bytes at each end, and of the directory, that recognition looks at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +113,11 @@ def open_archive(region: Region, budget: Budget) -> Archive:
     return Archive(region, members, tuple(_escapes(members, region.path)))
 
 
-def _directory(region: Region, budget: Budget) -> tuple[int, int, int]:
-    """Where the directory is, its bytes, and its entries."""
-    wanted = min(region.size, END_SIZE + LONGEST_COMMENT)
+def _directory(
+    region: Region, budget: Budget, reach: int = END_SIZE + LONGEST_COMMENT
+) -> tuple[int, int, int]:
+    """Where the directory is, its bytes, and its entries; looked for within `reach` of the end."""
+    wanted = min(region.size, reach)
     tail = region.bytes(region.size - wanted, wanted, budget)
     place = tail.rfind(END)
     if place < 0 or len(tail) - place < END_SIZE:
@@ -214,21 +221,22 @@ def checked(values: Values, crc: int, before: bytes) -> Values:
 
 
 def glimpsed_names(path: Path) -> list[str]:
-    """Some members' names, from a few KiB at both ends: of the first, and of the last in the directory."""
-    try:
-        with open_regular(path) as file:
-            head = os.pread(file.fileno(), SIGHT, 0)
-            if not head.startswith(LOCAL):
-                return []
-            size = os.fstat(file.fileno()).st_size
-            tail = os.pread(file.fileno(), SIGHT, max(0, size - SIGHT))
-    except (CorruptError, HostileError, OSError):
+    """Some members' names, from a few KiB: of the first one, and of the first in the directory."""
+    head = first_bytes(path, SIGHT)
+    if not head.startswith(LOCAL):
         return []
     names = [_name_at(head, 26, LOCAL_SIZE)]
-    place = tail.find(CENTRAL)
-    while place >= 0:
-        names.append(_name_at(tail, place + 28, place + CENTRAL_SIZE))
-        place = tail.find(CENTRAL, place + CENTRAL_SIZE)
+    try:
+        region = whole_file(path)
+        offset, size, _ = _directory(region, Budget(), SIGHT)
+        with region.reading(Budget()) as read_at:
+            listed = read_at(offset, min(size, SIGHT))
+    except DamagedError:
+        return names
+    place = 0
+    while listed.startswith(CENTRAL, place) and place + CENTRAL_SIZE <= len(listed):
+        names.append(_name_at(listed, place + 28, place + CENTRAL_SIZE))
+        place += CENTRAL_SIZE + sum(struct.unpack("<HHH", listed[place + 28 : place + 34]))
     return names
 
 
