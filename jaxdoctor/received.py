@@ -77,8 +77,7 @@ def _outcomes(document: Mapping[str, Any]) -> list[Outcome]:
     if "verdict" not in document:
         return []
     trials = [_trial(entry) for entry in document.get("trials", ())]
-    alone = [{**document, "subject": trials[0].source if trials else document["subject"]}]
-    return [_outcome(entry, trials) for entry in document.get("rollouts", alone)]
+    return [_outcome(entry, trials) for entry in document["rollouts"]]
 
 
 def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
@@ -91,6 +90,10 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         delivered_bits=entry["delivered_bits"],
         delivered_by=entry.get("delivered_by", "here"),
         reason=entry.get("reason"),
+        controls=entry.get("controls"),
+        warnings=entry.get("warnings", {}),
+        culprits=tuple(entry.get("culprits", ())),
+        own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),
     )
 

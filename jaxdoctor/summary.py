@@ -27,6 +27,7 @@ from jaxdoctor.wording import (
     number,
     percent,
     place,
+    precision,
     price,
     shortened,
     signed,
@@ -141,7 +142,7 @@ def _trials(outcome: Outcome) -> Iterator[str]:
     )
     rows = (
         (
-            code(trial.precision.name),
+            code(precision(trial)),
             trial.kind.value,
             str(trial.precision.mantissa_bits),
             f"{trial.failed} of {trial.replays}",

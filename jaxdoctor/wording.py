@@ -180,6 +180,18 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g}" if share < 1 else "100"
 
 
+def precision(trial: Trial) -> str:
+    """The precision's name, with the batch where that is another than the rest had."""
+    return trial.precision.name if trial.batch is None else f"{trial.precision.name}, batch {trial.batch}"
+
+
+def driven(outcome: Outcome) -> str:
+    """What drove the rollout, and what MuJoCo itself warned of; empty when neither is known."""
+    warned = ", ".join(f"{name} {times} x" for name, times in outcome.warnings.items())
+    parts = [outcome.controls or "", f"MuJoCo in float64 warned: {warned}" if warned else ""]
+    return "; ".join(part for part in parts if part)
+
+
 def first_bad(trial: Trial) -> str:
     """The first bad step and field, or a dash."""
     if trial.first_bad_step is None:

@@ -25,7 +25,7 @@ def test_what_merging_needs_survives():
     assert back.signatures[0].leaves[1].weak_out
 
 
-def test_a_single_rollout_survives_without_a_list():
+def test_a_single_rollout_survives():
     (outcome,) = there_and_back(
         GOLDEN.__class__(command="probe", subject="x", examined=1, outcomes=(HAND,))
     ).outcomes

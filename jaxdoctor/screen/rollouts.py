@@ -11,6 +11,7 @@ from jaxdoctor.screen.lines import VERDICT_STYLES, glyphs, labelled, say, table
 from jaxdoctor.trial import Trial
 from jaxdoctor.wording import (
     clean,
+    driven,
     error,
     first_bad,
     horizons,
@@ -18,6 +19,7 @@ from jaxdoctor.wording import (
     meaning,
     memory,
     needs,
+    precision,
     price,
     scale,
     signed,
@@ -77,6 +79,8 @@ def _outcome(outcome: Outcome, console: Console) -> None:
         margin.append_text(margin_bar(outcome, console)).append(f"  {clean(needs(outcome))}"),
         soft_wrap=True,
     )
+    if driven(outcome):
+        labelled(console, "controls", driven(outcome))
     if outcome.trials:
         console.print()
         _trials(outcome, console)
@@ -110,7 +114,7 @@ def _trials(outcome: Outcome, console: Console) -> None:
 def _row(trial: Trial, outcome: Outcome, *, roomy: bool) -> tuple[str | Text, ...]:
     failed = Text(f"{trial.failed} of {trial.replays}", "red" if trial.failed else "green")
     return (
-        Text(clean(trial.precision.name), "bold"),
+        Text(clean(precision(trial)), "bold"),
         trial.kind.value,
         str(trial.precision.mantissa_bits),
         failed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jaxdoctor.checkpoint import Checkpoint, Series
+from jaxdoctor.compatibility import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
 from jaxdoctor.counters import History, histories
 from jaxdoctor.delivery import Delivery
 from jaxdoctor.finding import Finding
@@ -21,6 +22,7 @@ from jaxdoctor.web.markup import Cell, Markup, joined, path, table, tag
 from jaxdoctor.web.share_chart import share_chart
 from jaxdoctor.wording import (
     counted,
+    driven,
     dtypes,
     error,
     evidence,
@@ -35,9 +37,14 @@ from jaxdoctor.wording import (
     number,
     percent,
     place,
+    precision,
     price,
+    shortened,
     signed,
 )
+
+MOST_LETTERS = 240
+"""Of evidence; JSON has all of it."""
 
 Draw = Callable[[Report], Markup]
 TONES = {Verdict.HEALTHY: "good", Verdict.UNKNOWN: "warn", Verdict.PRECISION: "bad", Verdict.MODEL: "bad"}
@@ -87,7 +94,7 @@ def _finding(finding: Finding, rule: Rule | None) -> tuple[Cell, ...]:
     if finding.fix:
         seen.append(tag("p", tag("span", "fix", class_="word"), finding.fix, class_="fix"))
     if finding.evidence:
-        seen.append(tag("p", evidence(finding.evidence), class_="evidence"))
+        seen.append(tag("p", shortened(evidence(finding.evidence), MOST_LETTERS), class_="evidence"))
     return (
         (tag("span", finding.severity.word, class_=f"pill {finding.severity.word}"), -finding.severity),
         (linked, finding.code),
@@ -136,7 +143,7 @@ def _overview(outcome: Outcome) -> tuple[Cell, ...]:
 
 
 def _rollout(outcome: Outcome) -> Markup:
-    said = tag("p", meaning(outcome), "; ", needs(outcome), ".")
+    said = joined([tag("p", meaning(outcome), "; ", needs(outcome), "."), tag("p", driven(outcome))])
     heading = tag("h3", path(outcome.subject), f" margin {signed(outcome.margin_bits)}")
     if not outcome.trials:
         return tag("article", heading, said)
@@ -179,7 +186,7 @@ def _trials(outcome: Outcome) -> Markup:
 def _trial(trial: Trial, outcome: Outcome) -> tuple[Cell, ...]:
     tone = "bad" if trial.failed else "good"
     return (
-        tag("code", trial.precision.name),
+        tag("code", precision(trial)),
         trial.kind.value,
         str(trial.precision.mantissa_bits),
         (
@@ -265,20 +272,25 @@ def _counter(history: History, colour: int | None) -> tuple[Cell, ...]:
 
 
 def _signatures(report: Report) -> Markup:
+    if is_sweep(report.signatures):
+        headings, rows = pivot(report.signatures)
+        return table(headings, rows, name="Update functions")
     return joined(map(_signature, report.signatures))
 
 
 def _signature(signature: Signature) -> Markup:
+    heading = tag("h3", tag("code", signature.target), f" {signature.setting}")
+    if signature.refused is not None:
+        return tag("article", heading, tag("p", f"unknown: {signature.refused}"))
     rounds = (
         "never settle" if signature.rounds is None else f"settle after {counted(signature.rounds, 'call')}"
     )
-    rows = map(_leaf, signature.leaves)
-    return tag(
-        "article",
-        tag("h3", tag("code", signature.target)),
-        tag("p", f"The types of its state {rounds}."),
-        table(("leaf", "in", "out", "changes"), rows, name=f"Leaves of {signature.target}"),
-    )
+    name = f"Leaves of {signature.target}"
+    parts = [table(("leaf", "in", "out", "changes"), map(_leaf, signature.leaves), name=name)]
+    if signature.counters:
+        name = f"Counters of {signature.target}"
+        parts.append(table(COUNTER_HEADINGS, counter_rows(signature), numbers="llrlrr", name=name))
+    return tag("article", heading, tag("p", f"The types of its state {rounds}."), *parts)
 
 
 def _leaf(leaf: LeafSignature) -> tuple[Cell, ...]:

@@ -7,7 +7,7 @@ from jaxdoctor.precision import F32, Rounding
 from jaxdoctor.trial import Kind, Trial
 from jaxdoctor.web.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, chart, label, level, upright
 from jaxdoctor.web.markup import Markup, joined, tag
-from jaxdoctor.wording import first_bad, interval, shortened
+from jaxdoctor.wording import first_bad, interval, precision, shortened
 
 X64_PLACE = F32.mantissa_bits + 3
 """Where float64 stands on the axis of bits: beyond a gap, for 52 would press the rest together."""
@@ -94,7 +94,7 @@ def _mark(bits: int, kind: str, words: str, rank: int) -> Markup:
     """The lower one stands left of its line, unless the edge is near; the upper one right of it."""
     x = _x(bits)
     leftwards = x > WIDTH * FAR_RIGHT or (rank == 0 and x > WIDTH * FAR_LEFT)
-    top = TOP - 8 - ROW * (rank if leftwards or x < WIDTH * FAR_LEFT else 0)
+    top = TOP - 12 - ROW * (rank if leftwards or x < WIDTH * FAR_LEFT else 0)
     side, anchor = (-6, "end") if leftwards else (6, "start")
     line = upright(x, top - 8, HEIGHT - BOTTOM, "mark")
     return tag("g", line, label(x + side, top + 2, words, anchor), class_=kind)
@@ -111,7 +111,7 @@ def _curve(ordered: list[Trial]) -> Markup:
 
 def _point(trial: Trial) -> Markup:
     x, y = _x(trial.precision.mantissa_bits), _y(trial.failed / max(trial.replays, 1))
-    told = f"{trial.precision.name}, {trial.kind}: {trial.failed} of {trial.replays} failed"
+    told = f"{precision(trial)}, {trial.kind}: {trial.failed} of {trial.replays} failed"
     diamond = tag("path", d=f"M{x:.1f} {y - 6:.1f}l6 6-6 6-6-6z")
     dot = tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4)
     return tag(

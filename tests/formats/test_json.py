@@ -65,11 +65,11 @@ def test_unknown_is_worse_than_healthy_and_keeps_its_keys():
     assert document["rollouts"][1]["reason"] == "out of memory"
 
 
-def test_a_single_rollout_needs_no_list():
+def test_a_single_rollout_stands_in_the_list_and_at_the_top():
     document = as_json(Report(command="probe", subject="one", examined=1, outcomes=(HAND,)))
 
-    assert "rollouts" not in document
-    assert document["margin_bits"] == -4
+    (rollout,) = document["rollouts"]
+    assert document["margin_bits"] == rollout["margin_bits"] == -4
 
 
 @pytest.mark.parametrize(
