@@ -70,7 +70,7 @@ def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> None:
     Raises:
         NothingExaminedError: nothing is a checkpoint, or the only thing that is one cannot be read.
     """
-    if any(saved.format != UNREAD for saved in checkpoints):
+    if any(saved.format != UNREAD or not saved.finished for saved in checkpoints):
         return
     for saved in checkpoints:
         for fault in saved.faults:
