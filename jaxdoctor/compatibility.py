@@ -10,6 +10,9 @@ DASH = "-"
 
 COUNTER_HEADINGS = ("counter", "dtype", "a call", "fate", "at call", "time")
 
+TOO_LONG_FOR_A_CELL = 10**13
+LARGEST_OF_TWO_WORDS = 2**64 - 1
+
 SWEEP_FROM = 4
 """So many signatures are drawn as one table, and not one after the other."""
 
@@ -26,10 +29,17 @@ def _counter_row(counter: Counter, rate: float | None) -> tuple[str, ...]:
         counter.leaf,
         counter.dtype,
         f"{grows} at most" if counter.conditional else grows,
-        f"{counter.fate} at {counter.limit:,}" if counter.limit is not None else _fate(counter),
-        DASH if counter.calls is None else f"{counter.calls:,}",
+        f"{counter.fate} at {_short(counter.limit)}" if counter.limit is not None else _fate(counter),
+        DASH if counter.calls is None else _short(counter.calls),
         DASH if seconds is None else spoken(seconds),
     )
+
+
+def _short(number: int) -> str:
+    """A number as people read it: "2,147,483,647", "2^64 - 1", "4.5e+15"."""
+    if abs(number) < TOO_LONG_FOR_A_CELL:
+        return f"{number:,}"
+    return "2^64 - 1" if number == LARGEST_OF_TWO_WORDS else f"{number:.1e}"
 
 
 def _fate(counter: Counter) -> str:

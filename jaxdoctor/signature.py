@@ -15,6 +15,7 @@ LARGE_STATE_BYTES = 256 * 2**20
 
 DAY = 86_400.0
 YEAR = 365 * DAY
+AGES = 1000 * YEAR
 
 LONG_RUN_DAYS = 30
 """A counter that ends within a run of so many days is an error."""
@@ -60,6 +61,8 @@ def abstract_type(dtype: str, shape: tuple[int, ...], *, weak: bool) -> str:
 
 def spoken(seconds: float) -> str:
     """A time as people say it: "36 minutes"."""
+    if seconds >= AGES:
+        return "over 1,000 years"
     units = (("year", YEAR), ("day", DAY), ("hour", 3600.0), ("minute", 60.0))
     for unit, length in units:
         if seconds >= 2 * length:

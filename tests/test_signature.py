@@ -55,6 +55,7 @@ def test_the_verdict_is_one_phrase(fact, verdict):
         (2148, "36 minutes"),
         (21475, "6 hours"),
         (1e9, "32 years"),
+        (1e12, "over 1,000 years"),
     ],
 )
 def test_times_are_said_in_the_unit_that_people_use(seconds, words):
