@@ -125,7 +125,7 @@ class _Gpu:
             return None
         kernels = [self._library(setting)]
         if not isinstance(product, Convolution):
-            if self.bf16 and (setting == DEFAULT or self.jaxlib < BF16_HEEDS_LEVEL):
+            if self.bf16 and setting == DEFAULT:
                 return _named(Arithmetic.BF16)
             if self.triton:
                 kernels.append(self._triton(setting))
@@ -142,12 +142,9 @@ class _Gpu:
 
 
 TRUE = ("true", "1")
-BF16_FLAG = "xla_gpu_default_to_alg_dot_bf16_bf16_f32"
 
-BF16_HEEDS_LEVEL = (0, 11, 0)
-"""Before, that flag turns every float32 dot to bfloat16, at whatever level:
-https://github.com/openxla/xla/commit/4b7c2574db
-"""
+BF16_FLAG = "xla_gpu_default_to_alg_dot_bf16_bf16_f32"
+"""Makes DEFAULT mean bfloat16, and no other level: https://github.com/openxla/xla/commit/4b7c2574db"""
 
 
 def _tpu(setting: str) -> tuple[Arithmetic, int] | None:

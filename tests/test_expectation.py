@@ -105,3 +105,12 @@ def test_a_preset_gets_what_its_name_says():
 )
 def test_jax_words_for_levels_are_not_literal(value, level):
     assert level_of(value) == level
+
+
+def test_the_bfloat16_flag_leaves_the_other_levels_alone():
+    """As compiled for an RTX 4090 with jaxlib 0.10.2: benchmarks/compile_for_gpu.py."""
+    flags = {"xla_gpu_default_to_alg_dot_bf16_bf16_f32": "true"}
+    found = deliveries_of_card(ADA, "0.10.2", xla_flags=flags)
+
+    assert found.precision("highest") == F32
+    assert found.precision("high") == TF32

@@ -61,9 +61,9 @@ class ProductProbe:
     def measure(self, setting: str) -> Iterator[Delivery]:
         """What each operand gets at a setting."""
         with contextlib.nullcontext() if setting == X64 else jax.default_matmul_precision(setting):
-            program = jax.jit(_program(self.product))
-            got, milliseconds = _timed(program, self.left, self.right)
-            found = {side: self._arithmetic(program, side) for side in SIDES}
+            compiled = jax.jit(program(self.product))
+            got, milliseconds = _timed(compiled, self.left, self.right)
+            found = {side: self._arithmetic(compiled, side) for side in SIDES}
         first = got[_first(self.product, self.left, self.right)[2]].astype(np.float64)
         error = float(np.max(np.abs(first - self.exact) / self.magnitude))
         for side, (arithmetic, bits) in found.items():
@@ -79,16 +79,17 @@ class ProductProbe:
                 milliseconds=milliseconds,
             )
 
-    def _arithmetic(self, program: Program, side: str) -> tuple[Arithmetic, int]:
+    def _arithmetic(self, compiled: Program, side: str) -> tuple[Arithmetic, int]:
         pairs = self.lanes[side]
-        results = [jax.device_get(program(*jax.device_put((pair.left, pair.right)))) for pair in pairs]
+        results = [jax.device_get(compiled(*jax.device_put((pair.left, pair.right)))) for pair in pairs]
         return classify(
             np.concatenate([pair.sent[pair.lanes] for pair in pairs]),
             np.concatenate([got[pair.lanes] for pair, got in zip(pairs, results, strict=True)]),
         )
 
 
-def _program(product: Product) -> Program:
+def program(product: Product) -> Program:
+    """The product as a function of its operands, with no precision of its own."""
     if isinstance(product, Convolution):
         return lambda left, right: lax.conv_general_dilated(
             left, right, window_strides=(1, 1), padding="SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
@@ -98,14 +99,14 @@ def _program(product: Product) -> Program:
     return lambda left, right: lax.dot_general(left, right, (contract, batch))
 
 
-def _timed(program: Program, left: Values, right: Values) -> tuple[Values, float]:
+def _timed(compiled: Program, left: Values, right: Values) -> tuple[Values, float]:
     """The result, and the median milliseconds of a run after the first, which compiles."""
     operands = jax.device_put((left, right))
-    got = jax.device_get(program(*operands))
+    got = jax.device_get(compiled(*operands))
     runs: list[float] = []
     while len(runs) < MIN_RUNS or (sum(runs) < TIMED_SECONDS and len(runs) < MAX_RUNS):
         started = time.perf_counter()
-        program(*operands).block_until_ready()
+        compiled(*operands).block_until_ready()
         runs.append(time.perf_counter() - started)
     return got, statistics.median(runs) * 1000
 
@@ -120,7 +121,8 @@ def _first(product: Product, left: Values, right: Values) -> tuple[Values, Value
 
 
 def _reference(product: Product, left: Values, right: Values) -> Values:
-    left, right, _ = _first(product, left.astype(np.float64), right.astype(np.float64))
+    left, right, _ = _first(product, left, right)
+    left, right = left.astype(np.float64), right.astype(np.float64)
     if isinstance(product, Dot):
         return np.asarray(left @ right)
     edge = product.kernel // 2
