@@ -17,6 +17,7 @@ BAD = {
         "MuJoCo refuses joint.xml, line 1",
     ),
     "pgs.xml": (mjcf(arm(1), options='<option solver="PGS"/>'), 3, 'solver="PGS" (pgs.xml, line 3)'),
+    "still.xml": (mjcf('<geom size="1"/>'), 3, "nothing moves in still.xml"),
     "gone.xml": (None, 2, "gone.xml does not exist"),
 }
 

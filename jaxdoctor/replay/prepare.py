@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.progress import Progress
 from jaxdoctor.replay.controls import read_controls
 from jaxdoctor.replay.inspect import inspect_model
@@ -30,6 +31,11 @@ def admit(argument: str, controls: str | None, *, progress: Progress) -> None:
 
 
 def _require_support(model: Any, argument: str) -> None:
+    if not model.nv:
+        raise UnsupportedModelError(
+            f"nothing moves in {argument}: it has no joint",
+            hint="MJX cannot step such a model; give the one that your run steps",
+        )
     if any(refused(model, Spots(model, argument))):
         # MJX has the last word: the installed one may take more than our table says.
         try_mjx(model, argument)

@@ -6,11 +6,15 @@ from collections.abc import Mapping
 
 from jaxdoctor.finding import Hit, Location, Severity
 from jaxdoctor.model import MassMatrix, Model
-from jaxdoctor.precision import F32, TF32, TF32_TRUNCATED
+from jaxdoctor.precision import F32, F64, TF32, TF32_TRUNCATED
 from jaxdoctor.rule import Hits, rule
 
 FIX = "set jax_default_matmul_precision to highest, or give the lightest joints armature"
 FIX_F32 = "give the lightest joints armature, or set jax_enable_x64"
+FIX_SINGULAR = "give the joints that share an axis armature; no precision is enough"
+
+SINGULAR = 2.0**F64.mantissa_bits
+"""A matrix with this condition cannot be told from a singular one in float64 either."""
 
 NAMES: Mapping[str, str] = {
     TF32.name: "its factors are rounded to TF32",
@@ -57,7 +61,8 @@ def indefinite_mass_matrix(model: Model) -> Hits:
     if mass is None:
         return
     if mass.failures.get(F32.name):
-        yield _hit(model, mass, F32.name, "it is built in float32", FIX_F32, Severity.ERROR)
+        fix = FIX_F32 if mass.condition < SINGULAR else FIX_SINGULAR
+        yield _hit(model, mass, F32.name, "it is built in float32", fix, Severity.ERROR)
         return
     worst = max(NAMES, key=lambda name: len(mass.failures.get(name, ())))
     if mass.failures.get(worst):

@@ -35,6 +35,7 @@ def test_hinges_on_one_axis_do_not_survive_float32():
     assert finding.severity is Severity.ERROR
     assert "built in float32, first at qpos0" in finding.message
     assert finding.evidence["required_bits"] is None
+    assert "no precision is enough" in finding.fix
 
 
 def test_hinges_far_apart_or_with_armature_are_healthy():
