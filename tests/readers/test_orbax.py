@@ -292,6 +292,29 @@ def test_without_a_tree_the_names_tell(saved, tmp_path):
     assert "opt/0/nu/w" in {one.path for one in read(path).leaves}
 
 
+@pytest.mark.parametrize("zarr3", [False, True])
+def test_every_dtype_that_orbax_saves(tmp_path, zarr3):
+    """Each comes back with its name and its values, those below a byte too."""
+    kinds = ["bool", "int2", "int4", "int8", "int16", "uint8", "uint16", "uint32", "complex64", "float16"]
+    kinds += [
+        "bfloat16",
+        "float4_e2m1fn",
+        "float8_e3m4",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3b11fnuz",
+    ]
+    with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_zarr3=zarr3)) as checkpointer:
+        checkpointer.save(tmp_path / "1", {kind: jnp.asarray([0, 1, 1, 0, 1], kind) for kind in kinds})
+
+    leaves = read(tmp_path / "1").leaves
+
+    assert {one.path: one.dtype for one in leaves} == {kind: kind for kind in kinds}
+    for one in leaves:
+        assert whole(one).dtype.name == one.dtype
+        assert whole(one).astype("complex64").tolist() == [0, 1, 1, 0, 1]
+
+
 def test_large_arrays_are_sampled_by_a_few_bytes(tmp_path):
     """Of 8 MiB that lie as one compressed chunk, a sample of 4 KiB reads less than 150 kB."""
     values = np.random.default_rng(0).normal(size=1 << 20)

@@ -14,7 +14,12 @@ from jaxdoctor.reading.damage import CorruptError, HostileError, MissingError, T
 def write(folder, values, **config):
     """A database with those values; the nodes are small, so that the tree is deep."""
     folder.mkdir()
-    spec = {"driver": "ocdbt", "base": {"driver": "file", "path": f"{folder}/"}, "config": config}
+    spec = {
+        "driver": "ocdbt",
+        "base": {"driver": "file", "path": f"{folder}/"},
+        "config": config,
+        "context": {"file_io_sync": False},
+    }
     opened = tensorstore.KvStore.open(spec).result()
     with tensorstore.Transaction() as transaction:
         for key, value in values.items():

@@ -45,13 +45,13 @@ def everything(array):
     return np.concatenate([np.empty(0), *array.values(Budget()).stream()])
 
 
-def write(folder, driver, stored, chunks, metadata, **options):
+def write(folder, driver, stored, chunks, metadata):
     spec = {
         "driver": driver,
         "kvstore": {"driver": "file", "path": f"{folder}/a"},
         "metadata": metadata | {"shape": list(stored.shape)},
         "create": True,
-        **options,
+        "context": {"file_io_sync": False},
     }
     if driver == "zarr":
         spec["metadata"] |= {"chunks": chunks, "dtype": stored.dtype.str}
