@@ -46,6 +46,8 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
     Raises:
         JaxdoctorError: the target cannot be imported, called or traced, or did not end in time.
     """
+    if wish.target == SWEEP and wish.params:
+        raise UsageError("the sweep over optax has parameters of its own", hint="leave --params out")
     params = _params(wish.params)
     if wish.params_dtypes and params is None and wish.target != SWEEP:
         raise UsageError(

@@ -91,11 +91,11 @@ def sign(make: Callable[[], Subject], target: str) -> Signature:
     Raises:
         JaxdoctorError: it raises, or the update cannot be traced.
     """
-    started = time.perf_counter()
-    with counting_compiles() as compiles:
-        story, meanings = _told(make, target)
+    started, before = time.perf_counter(), len(compiles())
+    story, meanings = _told(make, target)
     signature = _signature(story, meanings, target)
-    return replace(signature, compilations=len(compiles), seconds=time.perf_counter() - started)
+    compiled = len(compiles()) - before
+    return replace(signature, compilations=compiled, seconds=time.perf_counter() - started)
 
 
 def _told(make: Callable[[], Subject], target: str) -> tuple[Story, list[Meaning]]:
@@ -124,20 +124,18 @@ def _abstractly(story: Story, make: Callable[[], Subject]) -> list[Meaning]:
     return [next(known) if there else None for there in present]
 
 
-@contextlib.contextmanager
-def counting_compiles() -> Iterator[list[float]]:
-    """Collects the seconds of every XLA compile while it lasts."""
+@functools.cache
+def compiles() -> list[float]:
+    """The seconds of every XLA compile of this process since the first call, in a list that grows."""
     seconds: list[float] = []
 
     def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:  # noqa: ARG001 (jax's names)
         if event == COMPILE_EVENT:
             seconds.append(duration_secs)
 
+    # Older releases of jax cannot take a listener back, so it stays.
     jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        yield seconds
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
+    return seconds
 
 
 def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signature:

@@ -1,6 +1,7 @@
 """Counters: what is read off the program, against running it."""
 
 import itertools
+import random
 
 import jax
 import jax.numpy as jnp
@@ -202,3 +203,48 @@ def test_two_words_are_one_counter():
         4096,
         2**64 - 1,
     )
+
+
+def random_update(generator):
+    """A program of a few additions on an int8, some within loops, calls and conversions."""
+    steps = []
+    for _ in range(generator.randrange(1, 4)):
+        amount, kind = generator.choice([-2, 1, 3]), generator.randrange(4)
+        if kind == 0:
+            steps.append(lambda n, amount=amount: n + amount)
+        elif kind == 1:
+            steps.append(jax.jit(lambda n, amount=amount: n + jnp.int8(amount)))
+        elif kind == 2:
+            length = generator.randrange(1, 4)
+            steps.append(
+                lambda n, a=amount, k=length: jax.lax.scan(lambda c, _: (c + a, None), n, None, length=k)[0]
+            )
+        else:
+            steps.append(lambda n, amount=amount: (n.astype(jnp.float32)).astype(jnp.int8) + amount)
+
+    def update(n):
+        for step in steps:
+            n = step(n)
+        return n
+
+    return update
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_programs_wrap_at_the_call_that_was_told(seed):
+    """Each is run until an int8 differs from the integer that it stands for."""
+    generator = random.Random(seed)
+    update, start = random_update(generator), generator.randrange(50)
+    found = counters(lambda state: {"n": update(state["n"])}, {"n": jnp.int8(start)})
+    increment = int(update(jnp.int8(0)))
+
+    if increment == 0:
+        assert not found
+        return
+
+    counter, jitted_update, value = found["n"], jax.jit(update), jnp.int8(start)
+    for calls in itertools.count(1):
+        value = jitted_update(value)
+        if int(value) != start + calls * increment:
+            break
+    assert (counter.fate, counter.increment, counter.calls) == (Fate.WRAPS, increment, calls)

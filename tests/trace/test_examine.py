@@ -148,6 +148,8 @@ def test_what_a_scan_would_say_is_what_it_says():
         (lambda s: {**s, "cache": s["w"]}, {"w": jnp.zeros(3)}, 1, "tree changes"),
         (lambda s: {"w": s["w"]}, {"w": jnp.zeros(3), "cache": jnp.zeros(3)}, 1, "tree changes"),
         (lambda w: w.astype(jnp.bfloat16), jnp.zeros(3), 1, "dtype drifts"),
+        (lambda s: {"key": jax.random.split(s["key"])[0]}, {"key": jax.random.key(0)}, 0, "stable"),
+        (lambda s: {"w": s["w"] + 1.0}, {"w": np.zeros(3)}, 0, "stable"),
     ],
 )
 def test_rounds_until_nothing_changes(update, state, rounds, verdict):
@@ -261,6 +263,24 @@ def test_multi_steps_keeps_float32_sums_of_bfloat16_gradients():
     sums = {leaf.path: leaf.before for leaf in signature.leaves if "acc_grads" in leaf.path}
     assert sums == {"acc_grads/w": "float32[8,4]", "acc_grads/b": "float32[4]"}
     assert (signature.rounds, {leaf.change for leaf in signature.results}) == (0, {None})
+
+
+def test_under_x64_a_numpy_number_makes_a_float64():
+    """`np.sqrt(2)` is a strong float64, unlike Python's `2.0`."""
+    with jax.enable_x64(True):
+        state = {"w": jnp.zeros(3, jnp.float32)}
+        ill = signed(lambda s: (s, (s["w"] * np.sqrt(2)).sum()), state)
+        healthy = signed(lambda s: (s, (s["w"] * 2.0).sum()), state)
+
+    (site,) = ill.wide_sites
+    assert (ill.verdict, site.dtype_from, site.dtype_to, site.partner) == (
+        "64 bit appears",
+        "float32",
+        "float64",
+        "float64[]",
+    )
+    assert "np.sqrt(2)" in site.source
+    assert healthy.verdict == "stable"
 
 
 def l_bfgs():

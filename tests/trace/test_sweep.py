@@ -7,6 +7,7 @@ from pathlib import Path
 import optax
 import pytest
 
+from jaxdoctor.errors import UsageError
 from jaxdoctor.progress import SILENT
 from jaxdoctor.signature import Fate
 from jaxdoctor.trace import sweep
@@ -59,6 +60,11 @@ def test_what_a_transform_needs_beside_gradients_is_handed_in(monkeypatch):
     assert {each.target: each.refused for each in signatures} == dict.fromkeys(wanted)
     assert all(each.rounds is not None and each.compilations == 0 for each in signatures)
     assert Fate.SATURATES in {counter.fate for counter in signatures[0].counters}
+
+
+def test_the_sweep_has_parameters_of_its_own():
+    with pytest.raises(UsageError, match="parameters of its own"):
+        check_update(Wish(target="optax", params="w=float32[3]"))
 
 
 @pytest.mark.slow
