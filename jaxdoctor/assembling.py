@@ -31,7 +31,8 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         subject=ask.subject,
         trials=(*natives.values(), *emulated, *making.singly(), *making.everywhere(), *widths),
         verdict=verdict,
-        required_bits=required_bits(by_bits, x64),
+        # More bits do not mend a model that float64 breaks, so there is no number of them to require.
+        required_bits=None if verdict is Verdict.MODEL else required_bits(by_bits, x64),
         delivered_bits=None if delivered is None else delivered.mantissa_bits,
         delivered_by=machine.environment.accelerator.name,
         as_delivered=decides,

@@ -22,10 +22,10 @@ class Scenario:
     expected: Verdict
     """The verdict for a card that multiplies as TF32."""
 
-    required_bits: tuple[int, int]
+    required_bits: tuple[int, int] | None
     """The least and the most mantissa bits that a probe may find it to require.
 
-    23 for float32; 24 stands for more than float32 has.
+    23 for float32; 24 stands for more than float32 has; None: no number of bits mends it.
     """
 
     steps: int = 100

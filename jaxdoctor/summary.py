@@ -121,7 +121,7 @@ def _machine(report: Report) -> Iterator[str]:
 def _rollouts(report: Report) -> Iterator[str]:
     for outcome in report.outcomes:
         yield ""
-        yield f"## {text(outcome.subject)}: margin {signed(outcome.margin_bits)}"
+        yield f"## {text(outcome.subject)}: margin {signed(outcome)}"
         yield ""
         yield f"{text(meaning(outcome))}. It {text(needs(outcome))}."
         if outcome.trials:

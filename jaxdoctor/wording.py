@@ -138,10 +138,11 @@ def meaning(outcome: Outcome) -> str:
     return f"{outcome.verdict}: {sentence}"
 
 
-def signed(bits: int | None) -> str:
-    """A margin with its sign; "unknown" when there is none."""
+def signed(outcome: Outcome) -> str:
+    """The margin with its sign; "unknown" when it is, "none" where bits are not the question."""
+    bits = outcome.margin_bits
     if bits is None:
-        return "unknown"
+        return "none" if outcome.verdict is Verdict.MODEL else "unknown"
     return f"{bits:+d} {'bit' if abs(bits) == 1 else 'bits'}"
 
 
@@ -151,6 +152,7 @@ def needs(outcome: Outcome) -> str:
     more = f"requires more than {F32.mantissa_bits}"
     wants = "requires unknown" if required is None else f"requires {required}"
     wants = more if required is not None and required > F32.mantissa_bits else wants
+    wants = "no number of bits mends it" if outcome.verdict is Verdict.MODEL else wants
     by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
     return f"{wants}, {by} delivers {'unknown' if delivered is None else delivered}"
 

@@ -56,7 +56,7 @@ def _overview(outcomes: tuple[Outcome, ...], console: Console) -> None:
             Text(f"{outcome.verdict}{_as_built(outcome)}", VERDICT_STYLES[outcome.verdict]),
             "?" if outcome.required_bits is None else str(outcome.required_bits),
             "?" if outcome.delivered_bits is None else str(outcome.delivered_bits),
-            signed(outcome.margin_bits),
+            signed(outcome),
             margin_bar(outcome, console),
         )
         for outcome in outcomes
@@ -74,7 +74,7 @@ def _outcome(outcome: Outcome, console: Console) -> None:
     say(console, (outcome.subject, "bold"))
     labelled(console, "verdict", (meaning(outcome), VERDICT_STYLES[outcome.verdict]))
     style = VERDICT_STYLES[outcome.verdict]
-    margin = Text("margin    ", "bold").append(f"{signed(outcome.margin_bits)}  ", style)
+    margin = Text("margin    ", "bold").append(f"{signed(outcome)}  ", style)
     console.print(
         margin.append_text(margin_bar(outcome, console)).append(f"  {clean(needs(outcome))}"),
         soft_wrap=True,

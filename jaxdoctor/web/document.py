@@ -67,7 +67,7 @@ def _margin_card(outcome: Outcome) -> Markup:
     return tag(
         "section",
         tag("h2", "Margin"),
-        tag("p", signed(outcome.margin_bits), class_=f"big {tone}"),
+        tag("p", signed(outcome), class_=f"big {tone}"),
         bits_bar(outcome),
         tag("p", f"{outcome.subject} {needs(outcome)}"),
         tag(

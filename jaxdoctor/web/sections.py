@@ -138,13 +138,13 @@ def _overview(outcome: Outcome) -> tuple[Cell, ...]:
         joined([tag("span", str(outcome.verdict), class_=f"pill {TONES[outcome.verdict]}"), built]),
         number(outcome.required_bits),
         number(outcome.delivered_bits),
-        (signed(outcome.margin_bits), outcome.margin_bits),
+        (signed(outcome), outcome.margin_bits),
     )
 
 
 def _rollout(outcome: Outcome) -> Markup:
     said = joined([tag("p", meaning(outcome), "; ", needs(outcome), "."), tag("p", driven(outcome))])
-    heading = tag("h3", path(outcome.subject), f" margin {signed(outcome.margin_bits)}")
+    heading = tag("h3", path(outcome.subject), f" margin {signed(outcome)}")
     if not outcome.trials:
         return tag("article", heading, said)
     charts = [
