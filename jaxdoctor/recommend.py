@@ -65,7 +65,7 @@ class Verification:
 def _state(outcome: Outcome | None) -> str:
     if outcome is None:
         return "not examined"
-    return f"{outcome.verdict} (margin {signed(outcome.margin_bits)})"
+    return f"{outcome.verdict} (margin {signed(outcome)})"
 
 
 def verify(
