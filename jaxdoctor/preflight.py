@@ -24,6 +24,9 @@ from jaxdoctor.waiving import against, weighed
 LEAST_SECONDS = 1.0
 """With less time left nothing is begun."""
 
+PRESCRIBING = {"machine", "probe"}
+"""Kinds of subjects about which there can be something to set."""
+
 LOG = logging.getLogger(__name__)
 
 
@@ -138,7 +141,7 @@ def _together(
         checkpoints=tuple(saved for report in told for saved in report.checkpoints),
         series=tuple(series for report in told for series in report.series),
         signatures=tuple(signature for report in told for signature in report.signatures),
-        prescription=merged(prescriptions),
+        prescription=merged(prescriptions) if PRESCRIBING & {one.kind for one, _ in reports} else None,
         skipped=tuple(dict.fromkeys([*(one for report in told for one in report.skipped), *skipped])),
         partial=partial or any(report.partial for report in told),
     )

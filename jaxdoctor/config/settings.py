@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,6 +100,9 @@ def load(path: Path | None, folder: Path | None = None) -> Config:
     chosen = path or find(folder or Path.cwd())
     if chosen is None:
         return Config()
+    if path is None and folder is None:
+        # Messages and the report name it as the user would.
+        chosen = Path(os.path.relpath(chosen))
     document = parse(chosen)
     check(document, chosen)
     _check_rules(document, chosen)
