@@ -89,6 +89,23 @@ def test_a_typed_key_is_one_leaf(tmp_path):
     assert (leaf.path, leaf.dtype, leaf.role) == ("rng", "uint32", Role.KEY)
 
 
+def test_what_an_old_jax_pickled():
+    """Written by jax 0.4.23, under NumPy 1.26's names; jax 0.10 itself refuses it."""
+    checkpoint = read(FIXTURES / "jax_0_4_23.pkl")
+    found = leaves(checkpoint)
+
+    assert checkpoint.faults == ()
+    assert {path: (leaf.dtype, leaf.shape, leaf.weak_type) for path, leaf in found.items()} == {
+        "params/w": ("float32", (2, 3), False),
+        "params/half": ("bfloat16", (3,), False),
+        "scale": ("float32", (), True),
+        "key": ("uint32", (2,), False),
+        "count": ("int32", (), None),
+    }
+    assert found["key"].role is Role.KEY
+    assert values(found["params/w"]).tolist() == list(range(6))
+
+
 def test_pickles_one_after_the_other(tmp_path):
     """Several dumps into one file are numbered."""
     path = tmp_path / "log.pkl"
