@@ -76,3 +76,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: s
 def _cell(cell: Cell, classes: str | None) -> Markup:
     shown, order = cell if isinstance(cell, tuple) else (cell, None)
     return tag("td", shown, class_=classes, data_sort=order)
+
+
+def figure(drawn: Markup, words: str) -> Markup:
+    """A chart with a sentence below it; nothing where there is no chart."""
+    return tag("figure", drawn, tag("figcaption", words)) if drawn else Markup()

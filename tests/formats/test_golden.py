@@ -73,7 +73,7 @@ def test_no_format_passes_on_what_steers(name):
 
 @pytest.mark.parametrize("name", FORMATS.names())
 def test_ten_thousand_findings_take_less_than_two_seconds(name):
-    started = time.perf_counter()
+    started = time.process_time()
     in_format(name, HUGE)
 
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

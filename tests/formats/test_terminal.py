@@ -184,9 +184,9 @@ def test_an_empty_report_says_that_nothing_was_examined():
 
 
 def test_ten_thousand_findings_show_the_first_and_count_the_rest():
-    started = time.perf_counter()
+    started = time.process_time()
     text = plain(HUGE)
-    took = time.perf_counter() - started
+    took = time.process_time() - started
 
     assert text.count("nonfinite-values:") == 50
     assert "and 4,950 errors, 5,000 warnings more; --output FILE holds all of them" in text
