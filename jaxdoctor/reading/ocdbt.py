@@ -38,7 +38,7 @@ HEIGHT = 1
 LONGEST_KEY = 4096
 """Bytes of a key. Orbax's are as long as the way to a leaf."""
 
-ENTRY = 512
+ENTRY = 1024
 """Bytes of memory for each entry of a node, however short."""
 
 

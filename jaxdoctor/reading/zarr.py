@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from jaxdoctor.budget import Budget
 from jaxdoctor.checkpoint import Values
@@ -21,13 +21,18 @@ from jaxdoctor.reading.jsontext import parse
 from jaxdoctor.reading.layout import CHECKSUM, DESCRIBERS, Layout, Shard
 from jaxdoctor.reading.spans import Span
 
+T = TypeVar("T")
+
 ABSENT = (1 << 64) - 1
 """What a shard's index says of an inner chunk that was not written."""
 
 INDEX_ENTRY = 16
 """Bytes of an offset and a length."""
 
-INDEX_MEMORY = 16
+MOST_PLACES = 64
+"""Parts that a sample looks at, at most: each costs a read of its own."""
+
+INDEX_MEMORY = 64
 """Bytes of memory for each byte of a shard's index."""
 
 MOST_METADATA = 1 << 20
@@ -87,26 +92,31 @@ class Array:
                 yield from self._elements(part, budget, math.prod(part.shape), whole=True)
 
     def _sample(self, most: int, budget: Budget) -> Any:
-        """The beginning of the first part and, where there are several, of the last."""
+        """The beginnings of parts from the first to the last: of two large ones, of more small ones."""
         import numpy as np
 
         found = []
         if self.absent:
             found.append(self._filled(most // 8))
             most -= found[0].nbytes
-        ends = self._ends(budget)
-        for part in ends:
-            count = min(most // len(ends) // self.layout.kind.width, math.prod(part.shape))
+        chosen = self._spread(most, budget)
+        for part in chosen:
+            count = min(most // len(chosen) // self.layout.kind.width, math.prod(part.shape))
             found += self._elements(part, budget, count, whole=False)
         return np.concatenate(found) if found else np.empty(0, self.layout.kind.numpy())
 
-    def _ends(self, budget: Budget) -> list[_Part]:
-        """The first and the last part."""
-        if not self.chunks:
-            return []
-        places = sorted({next(iter(self.chunks)), next(reversed(self.chunks))})
-        parts = [part for place in places for part in self._parts(place, self.chunks[place], budget)]
-        return parts[:1] + parts[1:][-1:]
+    def _spread(self, most: int, budget: Budget) -> list[_Part]:
+        """As many parts as `most` bytes hold whole, at least two, spread from the first to the last."""
+        layout = self.layout
+        size = math.prod(layout.chunk if layout.shard is None else layout.shard.chunk) * layout.kind.width
+        wanted = min(max(most // size, 2), MOST_PLACES)
+        places = _evenly(list(self.chunks), wanted)
+        found: list[_Part] = []
+        for place in places:
+            parts = list(self._parts(place, self.chunks[place], budget))
+            # Of the last chunk the last part is wanted, too.
+            found += _evenly(parts, max(wanted // len(places), 1 + (place == places[-1])))
+        return found if len(places) == 1 else _evenly(found, wanted)
 
     def _filled(self, most: int) -> Any:
         """One piece that stands for everything that was never written."""
@@ -160,6 +170,15 @@ class Array:
             kept = _within(layout, part, first, len(values))
             first += len(values)
             yield values if kept is None else values[kept]
+
+
+def _evenly(found: list[T], count: int) -> list[T]:
+    """At most `count` of them, the first and the last among these."""
+    if len(found) <= count:
+        return found
+    if count == 1:
+        return found[:1]
+    return [found[place * (len(found) - 1) // (count - 1)] for place in range(count)]
 
 
 def _within(layout: Layout, part: _Part, first: int, count: int) -> Any:

@@ -109,6 +109,10 @@ def test_shards_are_read(axes):
 
         array = opened(Path(folder))
         found = everything(array).tolist()
+        sample = array.values(Budget()).sample(256)
+        assert sample.nbytes <= 256
+        assert set(sample.tolist()) <= set(found)
+        assert {found[0]} <= set(sample.tolist())
 
         assert sorted(found) == stored.ravel().tolist()
         if array.values(Budget()).in_order:
@@ -126,6 +130,18 @@ def test_rows_in_chunks_come_in_order(tmp_path):
     sample = array.values(Budget()).sample(800)
     assert sample.nbytes <= 800
     assert {0, 30_000} <= set(sample.tolist())
+
+
+def test_small_chunks_are_sampled_from_end_to_end(tmp_path):
+    """Of a thousand small chunks, a sample looks at many, the first and the last among them."""
+    stored = np.arange(10_000, dtype=np.int32)
+    write(tmp_path, "zarr", stored, [10], {"compressor": {"id": "zstd"}})
+
+    sample = opened(tmp_path).values(Budget()).sample(1 << 10)
+
+    assert sample.nbytes <= 1 << 10
+    assert {0, 9990} <= set(sample.tolist())
+    assert len(set((sample // 1000).tolist())) == 10
 
 
 def test_what_was_never_written_is_fill(tmp_path):
