@@ -40,3 +40,15 @@ def test_high_that_helps_everywhere_is_healthy():
 
 def test_where_default_is_float32_nothing_is_said():
     assert not list(high_equals_default.judge(deliveries("v100")))
+
+
+def test_only_a_measurement_is_said_as_a_fact():
+    """What the table tells of a card that is not here stays a possibility."""
+    fact = deliveries("rtx-4090")
+    here = replace(fact, products=tuple(replace(each, source="measured") for each in fact.products))
+
+    (expected,) = high_equals_default.judge(fact)
+    (measured,) = high_equals_default.judge(here)
+
+    assert "may keep only 10 of 23 bits under HIGH too" in expected.message
+    assert "keep 10 of 23 bits under HIGH too" in measured.message
