@@ -15,12 +15,16 @@ PRECISION_KEY = "jax_default_matmul_precision"
 
 REACHES_NO_WARP = "MuJoCo Warp computes its physics itself: no setting of JAX reaches it"
 
+NOTHING_HELPS = "the rollout itself, which is not finite in float64 either: no setting of JAX mends that"
+
 
 def prescribe(outcome: Outcome, findings: Iterable[Finding], machine: Machine) -> Prescription:
     """What the findings about this outcome ask for; nothing where no setting helps or none is needed."""
     because = tuple(
         dict.fromkeys(finding.code for finding in findings if finding.code in ("JD201", "JD202", "JD203"))
     )
+    if outcome.verdict is Verdict.MODEL:
+        return Prescription(reach=(NOTHING_HELPS,))
     if outcome.verdict is not Verdict.PRECISION or outcome.required_bits is None:
         return Prescription()
     if outcome.required_bits > F32.mantissa_bits:

@@ -1,0 +1,77 @@
+"""What becomes of a rollout's arrays."""
+
+import numpy as np
+
+from jaxdoctor.replay.ensemble import Rollout
+from jaxdoctor.replay.judge import always_nonfinite, horizon, judge, one_step_error
+from jaxdoctor.replay.plan import Lane
+
+LEAVES = ("qLD", "qacc", "qpos")
+
+
+def rollout(bad=(), *, steps=6, replays=2, distance=None, error=None):
+    """A rollout in which (step, replay, leaf) went bad, and stayed so."""
+    marked = np.zeros((steps, replays, len(LEAVES)), bool)
+    for step, replay, leaf in bad:
+        marked[step:, replay, LEAVES.index(leaf)] = True
+    blank = np.zeros((steps, replays))
+    return Rollout(
+        bad=marked,
+        leaves=LEAVES,
+        distance=blank if distance is None else distance,
+        error=blank if error is None else error,
+    )
+
+
+def test_the_first_step_and_the_first_field_in_pipeline_order_are_named():
+    ill = rollout([(4, 0, "qLD"), (2, 1, "qpos"), (2, 1, "qacc")])
+
+    found = judge(Lane(), [ill], replays=2)
+
+    assert (found.failed, found.first_bad_step, found.first_bad_field) == (2, 2, "qacc")
+    assert found.bad_fields == ("qLD", "qacc", "qpos")
+
+
+def test_a_failure_that_never_reaches_the_state_is_hidden():
+    found = judge(Lane(), [rollout([(0, 0, "qacc"), (1, 1, "qpos")])], replays=2)
+
+    assert (found.failed, found.hidden) == (2, 1)
+
+
+def test_parts_of_the_replays_are_one_ensemble():
+    """The second part ended early because all in it had failed; what was not asked for is left out."""
+    parts = [rollout(), rollout([(0, 0, "qpos"), (0, 1, "qpos")], steps=3)]
+
+    assert judge(Lane(), parts, replays=3).failed == 1
+    assert judge(Lane(), parts, replays=4).failed == 2
+    assert judge(Lane(), parts, replays=4).steps == 6
+
+
+def test_fields_set_aside_are_not_judged():
+    assert judge(Lane(), [rollout([(0, 0, "qLD")])], replays=2, aside=("qLD",)).failed == 0
+
+
+def test_only_what_is_never_finite_in_a_finite_replay_is_set_aside():
+    always = [(0, 0, "qLD"), (0, 1, "qLD")]
+
+    assert always_nonfinite(rollout(always)) == ("qLD",)
+    assert always_nonfinite(rollout(always[:1])) == ()
+    assert always_nonfinite(rollout([*always, (3, 0, "qacc")])) == ()
+
+
+def test_the_horizon_is_the_median_step_of_leaving_the_reference():
+    distance = np.zeros((6, 3))
+    distance[2:, 0], distance[4:, 1], distance[5:, 2] = 1.0, np.nan, 1.0
+
+    assert horizon(rollout(replays=3, distance=distance), np.ones(3, bool)) == 4
+    assert horizon(rollout(replays=3, distance=distance), np.array([True, False, False])) == 2
+    assert horizon(rollout(replays=3), np.ones(3, bool)) is None
+    assert horizon(rollout(replays=3), np.zeros(3, bool)) is None
+
+
+def test_the_one_step_error_is_the_median_of_what_is_finite():
+    error = np.full((6, 2), 3e-4)
+    error[0] = np.nan
+
+    assert one_step_error(rollout(error=error), np.ones(2, bool)) == 3e-4
+    assert one_step_error(rollout(error=np.full((6, 2), np.nan)), np.ones(2, bool)) is None
