@@ -36,7 +36,7 @@ MAKE = """
 
     folder = Path(sys.argv[1])
     noise = np.random.default_rng(0)
-    shapes = [(4096, 2048)] * 60 + [(2048,)] * 100 + [(1024, 1024)] * 8
+    shapes = [(4096, 2048)] * 64 + [(2048,)] * 100 + [(1024, 1024)] * 8
     tree = {f"layer_{index}": noise.standard_normal(shape, np.float32) for index, shape in enumerate(shapes)}
     tree["step"] = np.array(7, np.int32)
     safetensors.numpy.save_file(tree, folder / "model.safetensors")
