@@ -7,7 +7,7 @@ It needs no GPU, and JAX's CUDA plugin without the CUDA libraries, in an environ
     PYTHONPATH=. cuda/bin/python benchmarks/compile_for_gpu.py > docs/calibration/compiled.md
 
 Without a GPU there is no autotuning, so on cards with TF32 every matrix product is Triton's; with one, cuBLAS
-may win some. On a T4 they are calls of cuBLAS, which has no TF32 there, and no code of XLA's multiplies.
+may win some. Older jaxlibs want `XLA_FLAGS=--xla_gpu_autotune_level=0` for it, and choose cuBLAS more often.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ SETTINGS = ("default", "high", "highest")
 TF32_PRODUCT = re.compile(r"\b(?:(?:wg)?mma|tcgen05\.mma)\.\S*tf32")
 TF32_ROUNDING = re.compile(r"\bcvt\.rna\.tf32")
 BF16_PRODUCT = re.compile(r"\b(?:(?:wg)?mma|tcgen05\.mma)\.\S*bf16")
+
+HLO = "*gpu_after_optimizations.txt"
 
 CARD = """
 gpu_device_info {{
@@ -81,19 +83,21 @@ def description(card: str) -> str:
     )  # fmt: skip
 
 
-def arithmetic(code: str) -> str:
-    """What a product's PTX says it computes in."""
+def arithmetic(code: str, program: str) -> str:
+    """What a product's PTX says it computes in; a call of cuBLAS does not say it."""
+    if "__cublas" in program:
+        return "cuBLAS"
     if TF32_PRODUCT.search(code):
         return "tf32-rounded" if TF32_ROUNDING.search(code) else "tf32-truncated"
     return "bf16" if BF16_PRODUCT.search(code) else "f32"
 
 
-def ptx(folder: Path) -> str:
-    """All device code that XLA left there."""
-    return "".join(file.read_text() for file in folder.rglob("*.ptx"))
+def dumped(folder: Path, pattern: str) -> str:
+    """What XLA left there in files of that name."""
+    return "".join(file.read_text() for file in folder.rglob(pattern))
 
 
-def rows(card: str, folder: Path) -> Iterator[tuple[str, str, str, list[str], list[str]]]:
+def rows(card: str, folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     """For every dot: what each setting compiles to, and what the table of cards says."""
     import jax
     import jax.numpy as jnp
@@ -102,6 +106,7 @@ def rows(card: str, folder: Path) -> Iterator[tuple[str, str, str, list[str], li
 
     from jaxdoctor.card import card_named
     from jaxdoctor.expectation import deliveries_of_card
+    from jaxdoctor.host.xla_flags import read_xla_flags
     from jaxdoctor.product import PRODUCTS, Dot
     from jaxdoctor.replay.product_probe import program
 
@@ -109,7 +114,8 @@ def rows(card: str, folder: Path) -> Iterator[tuple[str, str, str, list[str], li
         topology_name="", platform="cuda", target_config=description(card), topology="1x1x1"
     )
     there = SingleDeviceSharding(topology.devices[0])
-    table = deliveries_of_card(card_named(card), version("jaxlib"))
+    flags = read_xla_flags(os.environ["XLA_FLAGS"]).values
+    table = deliveries_of_card(card_named(card), version("jaxlib"), xla_flags=flags)
     for product in PRODUCTS:
         if not isinstance(product, Dot):
             continue  # cuDNN's kernels are not compiled but called
@@ -122,13 +128,13 @@ def rows(card: str, folder: Path) -> Iterator[tuple[str, str, str, list[str], li
             shutil.rmtree(folder, ignore_errors=True)
             with jax.default_matmul_precision(setting):
                 jax.jit(program(product)).trace(*shapes).lower(lowering_platforms=("cuda",)).compile()
-            compiled.append(arithmetic(ptx(folder)))
+            compiled.append(arithmetic(dumped(folder, "*.ptx"), dumped(folder, HLO)))
             expected += [
                 each.arithmetic.value
                 for each in table.at(setting)
                 if (each.op, each.shape) == (product.op, product.shape)
             ]
-        yield card, product.op, product.shape, compiled, expected
+        yield product.shape, compiled, expected
 
 
 def main(cards: Sequence[str] = tuple(FIGURES)) -> None:
@@ -138,13 +144,16 @@ def main(cards: Sequence[str] = tuple(FIGURES)) -> None:
     os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
     os.environ["XLA_FLAGS"] = f"--xla_dump_to={folder} {flags}".strip()
     print(f"jaxlib {version('jaxlib')}{f', {flags}' if flags else ''}, compiled without a GPU\n")
-    print("| card | product | shape | default | high | highest | table: default | high | highest |")
+    print("| card | products | default | high | highest | table: default | high | highest | such as |")
     print("|---" * 9 + "|")
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         for card in cards:
-            for name, op, shape, compiled, expected in rows(card, folder):
-                print("|", " | ".join([name, op, shape, *compiled, *expected]), "|", flush=True)
+            alike: dict[tuple[str, ...], list[str]] = {}
+            for shape, compiled, expected in rows(card, folder):
+                alike.setdefault((*compiled, *expected), []).append(shape)
+            for cells, shapes in alike.items():
+                print("|", " | ".join([card, str(len(shapes)), *cells, shapes[0]]), "|", flush=True)
 
 
 if __name__ == "__main__":
