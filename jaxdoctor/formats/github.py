@@ -15,7 +15,7 @@ from jaxdoctor.fingerprint import relative
 from jaxdoctor.format import Format
 from jaxdoctor.report import Report
 from jaxdoctor.summary import markdown
-from jaxdoctor.wording import clean, counted, shortened, tally
+from jaxdoctor.wording import clean, counted, place, shortened, tally
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -41,7 +41,9 @@ def _commands(report: Report) -> Iterator[str]:
         yield f"::warning title=not examined::{_message(f'{skipped.subject}: {skipped.reason}')}"
     for ignored in report.ignored:
         finding = ignored.finding
-        yield f"::debug::ignored {_message(f'{finding.code} {finding.name}: {ignored.reason}')}"
+        yield _message(f"ignored {finding.code} {finding.name} {place(finding.location)}: {ignored.reason}")
+    if report.partial:
+        yield "::warning title=interrupted::this is only what was found until then"
 
 
 def _fitting(text: str) -> str:
@@ -59,9 +61,9 @@ def _annotation(finding: Finding) -> str:
         "title": f"{finding.code} {finding.name}",
     }
     told = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value is not None)
-    place = f"{where.leaf}: " if where.leaf else ""
+    leaf = f"{where.leaf}: " if where.leaf else ""
     fix = f" ({finding.fix})" if finding.fix else ""
-    return f"::{COMMANDS[finding.severity]} {told}::{_message(f'{place}{finding.message}{fix}')}"
+    return f"::{COMMANDS[finding.severity]} {told}::{_message(f'{leaf}{finding.message}{fix}')}"
 
 
 def _message(value: str) -> str:

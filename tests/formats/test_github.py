@@ -41,12 +41,19 @@ def test_a_finding_is_an_annotation_at_its_file():
     assert first == "::warning file=a%2Cb%3Ac.xml,line=7,title=JD209 solref::50 %25 of it\\x0ais wrong"
 
 
+def test_an_interruption_is_a_warning():
+    assert "::warning title=interrupted::this is only what was found until then" in lines(
+        replace(GOLDEN, partial=True)
+    )
+
+
 def test_no_workflow_command_can_be_smuggled():
     """One line for each finding, skipped subject and ignored finding, and one with the count: no more."""
     found = lines(HOSTILE)
 
-    commands = [COMMAND.fullmatch(line) for line in found[:-1]]
-    assert [command[1] for command in commands] == ["error", "warning", "debug"]
+    commands = [COMMAND.fullmatch(line) for line in found[:-2]]
+    assert [command[1] for command in commands] == ["error", "warning"]
+    assert found[-2].startswith("ignored JD101 tf32-by-default ")
     assert commands[0][2].count(",") == 2
     assert not found[-1].startswith("::")
 
