@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +11,7 @@ from jaxdoctor.finding import Severity
 from jaxdoctor.format import FORMATS
 from jaxdoctor.publish import NEVER, require_writable, severity_named
 from jaxdoctor.rule import RULES
-
-LOG_FORMAT = "%(relativeCreated)7.0f ms  %(name)s: %(message)s"
+from jaxdoctor.telling import listen
 
 
 def complete_rule(incomplete: str) -> list[str]:
@@ -53,8 +50,7 @@ def _known_severity(name: str | None) -> str | None:
 
 def _log(wanted: bool) -> bool:
     if wanted:
-        logging.basicConfig(stream=sys.stderr, format=LOG_FORMAT)
-        logging.getLogger("jaxdoctor").setLevel(logging.DEBUG)
+        listen()
     return wanted
 
 

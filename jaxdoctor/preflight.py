@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.remembering import Memory
 from jaxdoctor.report import Report
 from jaxdoctor.subjects import Subject, subjects
+from jaxdoctor.telling import tell
 from jaxdoctor.waiving import against, weighed
 
 LEAST_SECONDS = 1.0
@@ -26,8 +26,6 @@ LEAST_SECONDS = 1.0
 
 PRESCRIBING = {"machine", "probe"}
 """Kinds of subjects about which there can be something to set."""
-
-LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +94,7 @@ class _Run:
             reason = f"the time limit of {self.seconds:g} s was reached before it began"
             self.skipped.append(Skipped(subject=subject.name, reason=reason))
             return
-        LOG.info("examining %s %s, %.0f s left", subject.kind, subject.name, left)
+        tell(f"{subject.kind} {subject.name}, {left:.0f} s left")
         self.progress.stage(f"{subject.kind} {subject.name}")
         try:
             report = subject.examine(min(left, subject.time_limit or left), self.progress)

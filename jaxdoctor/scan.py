@@ -19,6 +19,7 @@ from jaxdoctor.reader import READERS, Reader
 from jaxdoctor.report import Report
 from jaxdoctor.roles import Assignment, role_of
 from jaxdoctor.rule import RULES, Rule
+from jaxdoctor.telling import tell
 
 LISTED = 12
 """Findings of one rule about one checkpoint that are shown; the last of them counts the others."""
@@ -55,6 +56,7 @@ def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -
     try:
         for index, one in enumerate(found, 1):
             counted = Counted(progress, f"{one.path.name} ({index} of {len(found)})")
+            tell(f"reading {one.path} as {one.reader}")
             checkpoints.append(examined(one, options, counted))
     except KeyboardInterrupt:
         report = conclude(paths, checkpoints, options)

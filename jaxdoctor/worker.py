@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from jaxdoctor.errors import JaxdoctorError, WorkerError
 from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.telling import tell
 
 PATIENT_POOLS = {"PJRT_NPROC": "16", "NPROC": "16"}
 """jaxlib 0.10.2's batched Cholesky on the CPU waits for ever on a pool of 2 threads; 16 are enough."""
@@ -83,6 +84,8 @@ def run(
         variables.pop(name, None)
         if value is not None:
             variables[name] = value
+    told = "".join(f" {name}={value}" for name, value in (environment or {}).items())
+    tell(f"worker {task} for {subject}, at most {time_limit:.0f} s{told}")
     process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
         [sys.executable, "-m", "jaxdoctor.worker", task],
         env=variables,

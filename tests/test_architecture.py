@@ -11,7 +11,18 @@ ROOT = Path(jaxdoctor.__file__).parent
 
 LAYERS = (
     # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
-    ("errors", "precision", "finding", "progress", "streams", "dtypes", "release", "product", "host"),
+    (
+        "errors",
+        "precision",
+        "finding",
+        "progress",
+        "streams",
+        "telling",
+        "dtypes",
+        "release",
+        "product",
+        "host",
+    ),
     ("budget", "mjcf", "registry", "environment", "delivery", "model", "trial", "checkpoint", "signature"),
     ("outcome", "prescription", "worker", "parameters", "survey", "refusals"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),

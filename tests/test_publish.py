@@ -1,9 +1,12 @@
 """Where a report goes, and what the process ends with."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jaxdoctor.errors import UnknownNameError, UsageError
@@ -75,6 +78,21 @@ def test_an_unwritable_output_is_said_before_the_work(tmp_path, path, why):
         require_writable(tmp_path / path)
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_verbose_tells_on_stderr_and_only_then(tmp_path):
+    """The report on stdout is the same with and without it."""
+    np.savez(tmp_path / "step_1.npz", w=np.ones(3, "f4"))
+    scan = [sys.executable, "-m", "jaxdoctor", "scan-checkpoint", str(tmp_path / "step_1.npz")]
+
+    quiet, verbose = (
+        subprocess.run([*scan, *more], capture_output=True, text=True, check=True)
+        for more in ([], ["--verbose"])
+    )
+
+    assert verbose.stdout == quiet.stdout
+    assert quiet.stderr == ""
+    assert f"reading {tmp_path}/step_1.npz as npz\n" in verbose.stderr
 
 
 def test_a_device_that_is_full_is_an_error_of_the_call():

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption
+from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
 
 
 def check_update(
@@ -41,6 +41,7 @@ def check_update(
     output: OutputOption = None,
     fail_on: FailOnOption = "error",
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:
     """Judge an update function's dtypes, weak types and counters before it runs.
 

@@ -10,7 +10,7 @@ import typer
 from jaxdoctor.card import HERE
 from jaxdoctor.command import Command
 from jaxdoctor.errors import FINDINGS, UnknownNameError
-from jaxdoctor.options import QuietOption
+from jaxdoctor.options import QuietOption, VerboseOption
 from jaxdoctor.prescription import WRITERS
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def recommend(
         float, typer.Option("--time-limit", min=1, metavar="SECONDS", help="For --verify.")
     ] = 300.0,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:
     """Write what to set, from earlier reports or for this machine; conflicts are said, not resolved."""
     from jaxdoctor.progress import shown

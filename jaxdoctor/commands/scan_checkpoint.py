@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption
+from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
 
 if TYPE_CHECKING:
     from jaxdoctor.scan import Options
@@ -54,6 +54,7 @@ def scan_checkpoint(
         bool, typer.Option("--watch", help="Judge each checkpoint of a running job as it appears.")
     ] = False,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:
     """Judge the counters, dtypes and values of saved checkpoints; nothing in them is executed."""
     # Nothing here multiplies matrices, and starting BLAS threads is half of the time of loading NumPy.
