@@ -33,6 +33,9 @@ or "=" stands before it is a dash its sign: "-01627389952". "v2" and "2026-11-21
 NAMED_FOLDER = re.compile(r"(?:.*(?:step|iter|epoch|checkpoint|ckpt)s?[_=-]?)?-?\d{1,18}", re.IGNORECASE)
 """What a folder is called that holds the parts of one step: "global_step_40", "1000"."""
 
+SUFFIXES = (".safetensors", ".npz", ".npy", ".pt", ".pth", ".bin", ".ckpt", ".msgpack", ".pkl", ".h5", ".eqx")
+"""A special or a locked file below a folder is named when it is called like a checkpoint."""
+
 CLOUD = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
 
@@ -123,10 +126,11 @@ def _kind(path: Path, *, named: bool) -> str | None:
     except OSError as error:
         return error.strerror or str(error)
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        return "no regular file and no folder" if named else None
+        return "no regular file and no folder" if named or path.suffix in SUFFIXES else None
+    regular = stat.S_ISREG(status.st_mode)
     if not os.access(path, os.R_OK):
-        return "permission denied"
-    return "file" if stat.S_ISREG(status.st_mode) else "folder"
+        return "permission denied" if named or not regular or path.suffix in SUFFIXES else None
+    return "file" if regular else "folder"
 
 
 def _children(folder: Path) -> list[Path]:

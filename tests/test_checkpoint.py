@@ -2,7 +2,9 @@
 
 import pytest
 
+from jaxdoctor.checkpoint import NEVER_JAX
 from jaxdoctor.dtypes import dtype_named
+from jaxdoctor.reader import READERS
 from tests.builders import START, checkpoint, counts, leaf, series
 
 
@@ -79,3 +81,8 @@ def test_dtypes_are_counted_by_role():
 def test_an_integer_type_wraps_as_hardware_does():
     assert dtype_named("int32").wrapped(2_667_577_344) == -1_627_389_952
     assert dtype_named("uint32").wrapped(2**32 + 5) == 5
+
+
+def test_formats_that_jax_does_not_restore_have_readers():
+    """A renamed reader must not slip out of the list."""
+    assert set(READERS.names()) >= NEVER_JAX

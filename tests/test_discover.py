@@ -83,12 +83,15 @@ def test_an_unfinished_save_is_named_and_not_entered(tmp_path, name):
 
 
 def test_special_files_are_never_opened(tmp_path):
-    """A FIFO would block whoever opens it; below a folder it is passed over, when named it is refused."""
+    """A FIFO would block whoever opens it. One that is called like a checkpoint is named as a fault."""
     os.mkfifo(tmp_path / "model.safetensors")
+    os.mkfifo(tmp_path / "control")
 
-    assert list(discover(tmp_path)) == []
-    (found,) = discover(tmp_path / "model.safetensors")
-    assert found.reason
+    (found,) = discover(tmp_path)
+
+    assert found.path.name == "model.safetensors"
+    assert found.reason == "no regular file and no folder"
+    assert next(discover(tmp_path / "control")).reason
 
 
 def test_a_link_in_a_circle_ends(tmp_path):

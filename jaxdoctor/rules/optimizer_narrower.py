@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.checkpoint import Checkpoint
 from jaxdoctor.finding import Hit, Location, Severity
 from jaxdoctor.rule import Hits, rule
+from jaxdoctor.wording import counted
 
 HALF_BITS = 16
 SECOND = 2
@@ -33,7 +34,7 @@ def optimizer_narrower(checkpoint: Checkpoint) -> Hits:
     ## Example
 
     ```text
-    JD323 warning optimizer-narrower: 14 second moments are bfloat16, the first is opt_state/0/nu/w
+    JD323 warning optimizer-narrower: 14 second moments in bfloat16, the first is opt_state/0/nu/w
     ```
 
     ## Sources
@@ -46,7 +47,9 @@ def optimizer_narrower(checkpoint: Checkpoint) -> Hits:
     if narrow:
         yield Hit(
             location=Location(path=checkpoint.path, leaf=narrow[0].path, step=checkpoint.step),
-            message=f"{len(narrow)} second moments are {narrow[0].dtype}, the first is {narrow[0].path}",
+            message=(
+                f"{counted(len(narrow), 'second moment')} in {narrow[0].dtype}, the first is {narrow[0].path}"
+            ),
             evidence={"count": len(narrow), "of": len(moments), "dtype": narrow[0].dtype},
             fix="keep second moments in float32",
         )

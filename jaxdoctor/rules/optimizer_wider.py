@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.checkpoint import Checkpoint, Role
 from jaxdoctor.finding import Hit, Location, Severity
 from jaxdoctor.rule import Hits, rule
+from jaxdoctor.wording import counted
 
 SINGLE_BITS = 32
 
@@ -30,7 +31,7 @@ def optimizer_wider(checkpoint: Checkpoint) -> Hits:
     ## Example
 
     ```text
-    JD324 warning optimizer-wider: 3 leaves of the optimizer are float64 over float32 parameters
+    JD324 warning optimizer-wider: 3 float64 leaves in the optimizer over float32 parameters
     ```
 
     ## Sources
@@ -51,8 +52,8 @@ def optimizer_wider(checkpoint: Checkpoint) -> Hits:
         yield Hit(
             location=Location(path=checkpoint.path, leaf=wide[0].path, step=checkpoint.step),
             message=(
-                f"{len(wide)} leaves of the optimizer are float64 over {widest.dtype} parameters, "
-                f"the first is {wide[0].path}"
+                f"{counted(len(wide), 'float64 leaf', 'float64 leaves')} in the optimizer "
+                f"over {widest.dtype} parameters, the first is {wide[0].path}"
             ),
             evidence={"count": len(wide), "parameters": widest.dtype},
         )

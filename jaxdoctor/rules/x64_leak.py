@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jaxdoctor.checkpoint import Checkpoint, Leaf, Role
 from jaxdoctor.finding import Hit, Location, Severity
 from jaxdoctor.rule import Hits, rule
+from jaxdoctor.wording import counted
 
 WIDE_FLOATS = {"float64", "complex128"}
 WIDE_INTEGERS = {"int64", "uint64"}
@@ -68,8 +69,8 @@ def _mixed(
         yield Hit(
             location=Location(path=checkpoint.path, leaf=leaks[0].path, step=checkpoint.step),
             message=(
-                f"{len(leaks)} {leaks[0].dtype} leaves among {len(others)} of {others[0].dtype}, "
-                f"the first is {leaks[0].path}"
+                f"{counted(len(leaks), f'{leaks[0].dtype} leaf', f'{leaks[0].dtype} leaves')} "
+                f"among {len(others)} of {others[0].dtype}, the first is {leaks[0].path}"
             ),
             evidence={"leaves": [leaf.path for leaf in leaks[:8]], "count": len(leaks)},
             fix="give the leaf a 32-bit dtype where it is made",

@@ -20,7 +20,7 @@ def test_a_second_moment_of_16_bits_is_told(dtype):
     (finding,) = judged(optimizer_narrower, moments(dtype, dtype))
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == f"1 second moments are {dtype}, the first is opt_state/0/nu/w"
+    assert finding.message == f"1 second moment in {dtype}, the first is opt_state/0/nu/w"
 
 
 @pytest.mark.parametrize("first", ["float32", "bfloat16"])

@@ -19,7 +19,7 @@ def test_float64_over_narrower_parameters_is_told(parameter):
     (finding,) = judged(optimizer_wider, state(parameter, "float64"))
 
     assert finding.severity is Severity.WARNING
-    assert f"1 leaves of the optimizer are float64 over {parameter} parameters" in finding.message
+    assert f"1 float64 leaf in the optimizer over {parameter} parameters" in finding.message
 
 
 @pytest.mark.parametrize(

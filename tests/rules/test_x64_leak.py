@@ -13,7 +13,7 @@ def test_one_float64_among_float32_is_told():
     (finding,) = judged(x64_leak, saved)
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == "1 float64 leaves among 1 of float32, the first is params/scale"
+    assert finding.message == "1 float64 leaf among 1 of float32, the first is params/scale"
 
 
 def test_int64_beside_int32_is_a_note():
