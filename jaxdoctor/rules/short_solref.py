@@ -36,7 +36,8 @@ def short_solref(model: Model) -> Hits:
     ## Example
 
     ```text
-    JD212 warning short-solref: equality pin has stiffness 1e+08, 100 times what a timestep of 0.01 s follows
+    JD212 warning short-solref: equality pin has stiffness 1e+07, 1e+03 times what a timestep of 0.01 s
+    follows
     ```
 
     ## Sources
