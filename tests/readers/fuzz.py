@@ -27,7 +27,7 @@ PIECES = 64
 
 CALM = settings(
     max_examples=100,
-    deadline=5000,
+    deadline=20_000,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     print_blob=True,
 )

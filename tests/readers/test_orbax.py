@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import optax
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from jaxdoctor.budget import Budget
 from jaxdoctor.checkpoint import Role
@@ -405,6 +405,20 @@ def test_damage_of_a_step_is_calmly_told(run):
     @given(damage())
     def survive(happened):
         with damaged(run / "5", happened) as path:
+            insist_calm(READER, path)
+
+    survive()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["files", "ocdbt"])
+def test_damage_is_calmly_told_a_thousand_times(saved, layout):
+    """The same with ten times as many examples."""
+
+    @settings(CALM, max_examples=1000)
+    @given(damage())
+    def survive(happened):
+        with damaged(saved[layout], happened) as path:
             insist_calm(READER, path)
 
     survive()
