@@ -115,3 +115,44 @@ def brax_ppo():
         },
     )
     return update, state, batch, jax.random.key(1)
+
+
+def transformer():
+    """Flax linen, twelve layers of GPT-2's width in bfloat16, under jit."""
+    import flax.linen as nn
+    import optax
+    from flax.training.train_state import TrainState
+
+    class Block(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            attention = nn.MultiHeadDotProductAttention(num_heads=12, dtype=jnp.bfloat16)
+            x = x + attention(nn.LayerNorm(dtype=jnp.bfloat16)(x))
+            hidden = nn.gelu(nn.Dense(3072, dtype=jnp.bfloat16)(nn.LayerNorm(dtype=jnp.bfloat16)(x)))
+            return x + nn.Dense(768, dtype=jnp.bfloat16)(hidden)
+
+    class Model(nn.Module):
+        @nn.compact
+        def __call__(self, tokens):
+            x = nn.Embed(50_257, 768, dtype=jnp.bfloat16)(tokens)
+            for _ in range(12):
+                x = Block()(x)
+            return nn.Dense(50_257, dtype=jnp.float32)(x)
+
+    model = Model()
+    params = model.init(jax.random.key(0), jnp.zeros((1, 1024), jnp.int32))
+    optimizer = optax.chain(
+        optax.clip_by_global_norm(1.0), optax.adamw(optax.cosine_decay_schedule(3e-4, 10_000))
+    )
+    state = TrainState.create(apply_fn=model.apply, params=params, tx=optimizer)
+
+    @jax.jit
+    def update(state, tokens):
+        def loss(params):
+            logits = state.apply_fn(params, tokens[:, :-1])
+            return optax.softmax_cross_entropy_with_integer_labels(logits, tokens[:, 1:]).mean()
+
+        value, gradients = jax.value_and_grad(loss)(state.params)
+        return state.apply_gradients(grads=gradients), value
+
+    return update, state, jnp.zeros((8, 1025), jnp.int32)
