@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,8 @@ def parse(text: bytes, budget: Budget, what: str, *, unique: bool = False) -> An
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = counts.most_common(1)[0][0]
         raise HostileError(f"the key {twice[:80]!r} stands twice")
     return found
 

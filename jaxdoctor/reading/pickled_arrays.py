@@ -103,7 +103,8 @@ def _typed_key(state: Table, blob: Blob, budget: Budget) -> Array | None:
 
 
 def _jax_array(made: Made, blob: Blob, budget: Budget) -> Array:
-    reconstruct, _, state, *about = made.arguments if isinstance(made.arguments, tuple) else (None,) * 3
+    reconstruct, _, state = _first(made.arguments, 3)
+    about = made.arguments[3:]
     if not is_numpy(reconstruct, "_reconstruct"):
         called = reconstruct.full_name if isinstance(reconstruct, Global) else type(reconstruct).__name__
         raise HostileError(f"a jax array would be built by calling {called}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxdoctor.checkpoint import Fault, Leaf, Values
 from jaxdoctor.reading.blobs import memory_values
-from jaxdoctor.reading.damage import DamagedError
+from jaxdoctor.reading.damage import DamagedError, HostileError
 from jaxdoctor.reading.dtypes import Element
 from jaxdoctor.reading.known_tuples import FIELDS
 from jaxdoctor.reading.pickle_parts import Bag, Global, Made, Persistent, Table
@@ -124,7 +124,7 @@ def _is_plain(node: Any) -> bool:
 def _array(node: Any, recognize: Recognize, tree: Tree, path: Path) -> Array | None:
     if isinstance(node, Made):
         try:
-            return recognize(node)
+            return _recognized(node, recognize)
         except DamagedError as error:
             place = "/".join(path)
             tree.faults.append(error.fault(leaf=place))
@@ -132,6 +132,13 @@ def _array(node: Any, recognize: Recognize, tree: Tree, path: Path) -> Array | N
     if isinstance(node, (list, tuple)) and len(node) >= RUN:
         return _run_of_numbers(node)
     return None
+
+
+def _recognized(node: Made, recognize: Recognize) -> Array | None:
+    try:
+        return recognize(node)
+    except RecursionError as error:
+        raise HostileError("an array wraps an array, again and again") from error
 
 
 def _run_of_numbers(items: list[Any] | tuple[Any, ...]) -> Array | None:

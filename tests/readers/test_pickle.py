@@ -297,6 +297,31 @@ def test_sizes_are_compared_before_anything_is_held(tmp_path):
     assert [leaf.path for leaf in checkpoint.leaves] == ["a", "b"]
 
 
+@pytest.mark.parametrize("arguments", [b")", b"N\x85", b"(K\x01K\x02tN\x86", b"}"])
+@pytest.mark.parametrize(
+    "callee",
+    ["jax._src.array _reconstruct_array", "numpy._core.multiarray scalar", "torch._utils _rebuild_tensor_v2"],
+)
+def test_calls_without_their_arguments(tmp_path, callee, arguments):
+    """A call that cannot make an array is a fault of that leaf, or no leaf at all."""
+    path = tmp_path / "odd.pkl"
+    path.write_bytes(b"\x80\x04" + stacked(*callee.split()) + arguments + b"R.")
+
+    assert {fault.kind for fault in read(path).faults} <= {"corrupt-data", "hostile-content"}
+
+
+def test_arrays_wrapped_in_arrays(tmp_path):
+    """Ten thousand subclasses of tensors, each around the next."""
+    path = tmp_path / "wrapped.pkl"
+    # Each level's state is a dictionary whose one entry is the level within.
+    called = stacked("torch._tensor", "_rebuild_from_type_v2") + b"(" + stacked("torch._utils", "_f")
+    levels = 10_000
+    content = (called + b"N)}" + text("_local_tensor")) * levels
+    path.write_bytes(b"\x80\x04" + content + b"N" + b"stR" * levels + b".")
+
+    assert "hostile-content" in {fault.kind for fault in read(path).faults}
+
+
 def test_a_gzip_bomb_ends(tmp_path):
     """Three hundred megabytes of nothing from three hundred kilobytes are refused."""
     path = tmp_path / "bomb.pkl.gz"
