@@ -108,9 +108,10 @@ def _counter(history: History, console: Console) -> tuple[str | Text, ...]:
 
 
 def _rate(history: History) -> str:
-    """What the counter grew by between two saves, on average."""
+    """What the counter grew by between two saves, on average; a dash for one that fell."""
     known = [value for value in history.values if value is not None]
-    return DASH if len(known) < 2 else number(round((known[-1] - known[0]) / (len(known) - 1)))  # noqa: PLR2004
+    grown = known[-1] - known[0]
+    return number(round(grown / (len(known) - 1))) if len(known) > 1 and grown >= 0 else DASH
 
 
 def _spark(history: History, console: Console) -> str:

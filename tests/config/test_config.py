@@ -11,6 +11,7 @@ from jaxdoctor.config.document import find, parse
 from jaxdoctor.config.settings import Config, load
 from jaxdoctor.config.starter import starter, write_starter
 from jaxdoctor.errors import ConfigError, UsageError
+from jaxdoctor.scenario import SCENARIOS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "jaxdoctor.yaml"
 
@@ -64,6 +65,16 @@ def test_the_example_has_every_key_and_fits():
     assert used(document) - free == keys(schema())
     jsonschema.Draft202012Validator(schema()).validate(document)
     assert load(EXAMPLE).probes[0].precision == ("bf16", "13")
+
+
+def test_what_the_example_names_is_there():
+    """But for what its training run writes and a baseline is written to."""
+    config = load(EXAMPLE)
+    files = [probe.model for probe in config.probes if probe.model] + [config.probes[0].controls]
+    files += [entry.target.partition(":")[0] for entry in config.updates if ".py:" in entry.target]
+
+    assert [name for name in files if not (EXAMPLE.parent / name).is_file()] == []
+    assert {probe.scenario for probe in config.probes if probe.scenario} <= set(SCENARIOS.names())
 
 
 def test_the_starter_fits_and_examines_the_machine(tmp_path):
