@@ -22,7 +22,8 @@ from jaxdoctor.card import Card, card_of_device_kind
 from jaxdoctor.delivery import HIGHEST, SETTINGS, Deliveries, Delivery
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError
 from jaxdoctor.expectation import PRESETS, deliveries_of_card
-from jaxdoctor.machine import SURVEY, Machine, examine
+from jaxdoctor.look import SURVEY
+from jaxdoctor.machine import Machine, examine
 from jaxdoctor.outcome import Outcome
 from jaxdoctor.probe import probe, scenario_ask
 from jaxdoctor.progress import shown
@@ -36,6 +37,9 @@ NEEDS = (
     "pip install 'jax[cuda13]'"
 )
 
+LOOK_SECONDS = 120.0
+"""Enough for JAX to start, on a busy machine too."""
+
 SCHEMA = "jaxdoctor.calibration/1"
 FOLDER = Path(__file__).parent.parent / "docs" / "calibration"
 
@@ -48,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         with shown() as progress:
+            card = _card()
             machine = examine(time_limit=options.time_limit, progress=progress)
-            card = _card(machine)
             controls = _controls(machine, options.time_limit)
             outcomes = list(_outcomes(options.scenario or SCENARIOS.names(), options.time_limit))
     except JaxdoctorError as error:
@@ -72,9 +76,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _card(machine: Machine) -> Card:
-    device = machine.environment.device
-    if machine.environment.assumed is not None or device.platform != "gpu":
+def _card() -> Card:
+    """The card that JAX computes on; asked without measuring anything."""
+    device = run(SURVEY, (), 0.0, time_limit=LOOK_SECONDS, subject="the look at this device").accelerator
+    if device.platform != "gpu":
         raise NothingExaminedError(
             f"there is no GPU to calibrate with: JAX computes on {device.name}",
             hint=NEEDS,

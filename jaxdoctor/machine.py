@@ -15,32 +15,18 @@ from typing import Any
 from jaxdoctor.card import ANY_TF32, HERE, Card, card_named, card_of_device_kind
 from jaxdoctor.delivery import SETTINGS, X64, Deliveries, Delivery
 from jaxdoctor.environment import Accelerator, Environment
-from jaxdoctor.errors import WorkerError
 from jaxdoctor.expectation import deliveries_of_card, level_of
 from jaxdoctor.finding import Skipped
 from jaxdoctor.host.cores import pool_threads, usable_cores
 from jaxdoctor.host.nvidia import NvidiaSmi, ask_nvidia_smi, kernel_driver
 from jaxdoctor.host.versions import installed_versions
-from jaxdoctor.host.xla_flags import XLA_FLAGS, read_xla_flags
+from jaxdoctor.look import PRECISION_VARIABLE, Look
 from jaxdoctor.precision import Precision
 from jaxdoctor.progress import SILENT, Progress
-from jaxdoctor.refusals import Refusals, find_refusals
+from jaxdoctor.refusals import Refusals
 from jaxdoctor.survey import Survey
-from jaxdoctor.worker import WorkerTimeoutError, run
 
-SURVEY = "jaxdoctor.replay.machine:survey"
-
-PRECISION_VARIABLE = "JAX_DEFAULT_MATMUL_PRECISION"
 OVERRIDE_VARIABLE = "NVIDIA_TF32_OVERRIDE"
-
-POLITE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-"""Otherwise a look at the card takes three quarters of its memory from whoever trains on it."""
-
-FLOAT64: Mapping[str, str | None] = {"JAX_ENABLE_X64": "1", PRECISION_VARIABLE: None}
-"""The level does not matter to float64, and a preset could forbid it."""
-
-SHARE_OF_MEASURING = 0.7
-"""Of a worker's time limit; the rest is for starting JAX and the product that was begun last."""
 
 NEAR = 0.8
 """A JAX_* variable that JAX does not know is taken for a mistyped one from this similarity on."""
@@ -119,79 +105,12 @@ def examine(card: str = HERE, *, time_limit: float = 60.0, progress: Progress = 
     asked = None if card == HERE else card_named(card)
     with ThreadPoolExecutor(1) as pool:
         smi = pool.submit(ask_nvidia_smi)
-        look = _Look(time.monotonic() + time_limit, progress)
+        look = Look(time.monotonic() + time_limit, progress)
         look.survey(measure=asked is None)
     return _machine(asked, look, smi)
 
 
-class _Look:
-    """One look at this machine: workers first as the user configured JAX, then without what it dies of."""
-
-    def __init__(self, deadline: float, progress: Progress) -> None:
-        self.deadline = deadline
-        self.progress = progress
-        self.flags = read_xla_flags(os.environ.get(XLA_FLAGS))
-        self.refusals = Refusals()
-        self.surveys: list[Survey] = []
-        self.skipped: list[Skipped] = []
-
-    def survey(self, *, measure: bool) -> None:
-        configured = level_of(os.environ.get(PRECISION_VARIABLE))
-        levels = [setting for setting in SETTINGS if setting != X64] if measure else []
-        extra = [configured] if measure and configured not in SETTINGS else []
-        try:
-            self._run([*levels, *extra])
-        except WorkerTimeoutError as error:
-            self.skipped.append(Skipped(subject="this device", reason=str(error)))
-            return
-        except WorkerError:
-            self.progress.stage("finding the setting that JAX dies of")
-            self.refusals = find_refusals(os.environ, self.flags, self.deadline)
-            if not self._try("this device", levels):
-                return
-        if measure:
-            self._try("float64 products", [X64], FLOAT64)
-
-    @property
-    def taken_flags(self) -> Mapping[str, str]:
-        """The flags that XLA really takes."""
-        gone = {*self.refusals.unknown_flags, *self.refusals.refused_flags}
-        return {each.name: each.value for each in self.flags.arguments if each.text not in gone}
-
-    @property
-    def variables(self) -> Mapping[str, str | None]:
-        """What other workers must set. To flags in a file, or behind a loose word, they could not add any."""
-        legible = {XLA_FLAGS: self.flags.without(())} if self.flags.file or self.flags.unread else {}
-        return {**legible, **self.refusals.variables}
-
-    def _try(
-        self, subject: str, settings: Sequence[str], extra: Mapping[str, str | None] | None = None
-    ) -> bool:
-        try:
-            self._run(settings, extra)
-        except WorkerError as error:
-            self.skipped.append(Skipped(subject=subject, reason=f"{error}; {error.hint}"))
-            return False
-        return True
-
-    def _run(self, settings: Sequence[str], extra: Mapping[str, str | None] | None = None) -> None:
-        seconds = max(1.0, self.deadline - time.monotonic())
-        polite = {name: value for name, value in POLITE.items() if name not in os.environ}
-        survey = run(
-            SURVEY,
-            tuple(settings),
-            seconds * SHARE_OF_MEASURING,
-            environment={**polite, **self.refusals.variables, **(extra or {})},
-            time_limit=seconds,
-            progress=self.progress,
-            subject="the look at this device",
-        )
-        assert isinstance(survey, Survey)
-        self.surveys.append(survey)
-        self.skipped += survey.skipped
-
-
-def _machine(asked: Card | None, look: _Look, smi: Future[NvidiaSmi]) -> Machine:
+def _machine(asked: Card | None, look: Look, smi: Future[NvidiaSmi]) -> Machine:
     answer = smi.result()
     survey = look.surveys[0] if look.surveys else None
     here = _with_driver(survey.accelerator if survey else UNKNOWN, answer)
@@ -255,7 +174,7 @@ def _assumption(asked: Card | None, judged: Card, here: Accelerator) -> str:
 
 
 def _environment(
-    look: _Look, *, here: Accelerator, versions: Mapping[str, str | None], answer: NvidiaSmi
+    look: Look, *, here: Accelerator, versions: Mapping[str, str | None], answer: NvidiaSmi
 ) -> Environment:
     survey = look.surveys[0] if look.surveys else None
     on_cpu = here.platform == "cpu"

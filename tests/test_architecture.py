@@ -27,7 +27,7 @@ LAYERS = (
     ("outcome", "prescription", "worker", "parameters", "survey", "refusals"),
     ("rule", "reader", "card", "source", "scenario", "command", "report"),
     ("format", "counters", "reading", "expectation"),
-    ("wording", "compatibility"),
+    ("wording", "look", "compatibility"),
     ("exchange", "screen", "pages", "fingerprint", "config"),
     ("summary", "web", "received", "waiving", "merging", "advising", "rewriting"),
     ("rules", "readers", "formats", "cards", "sources", "scenarios", "remedies"),
