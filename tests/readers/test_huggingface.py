@@ -12,6 +12,7 @@ from safetensors.numpy import save_file
 
 from jaxdoctor.budget import Budget
 from jaxdoctor.readers.huggingface import READER
+from jaxdoctor.scan import Options, scan
 from tests.builders import trainer_run, trainer_save
 from tests.readers.fuzz import CALM, damage, damaged, insist_calm
 
@@ -61,6 +62,21 @@ def test_the_run_is_not_taken_for_one_save(tmp_path):
 
     assert not READER.recognizes(run)
     assert [read(run / f"checkpoint-{step}").step for step in (500, 502, 504)] == [500, 502, 504]
+
+
+def test_the_run_of_trl_2124_is_judged(tmp_path):
+    """Past `max_steps` it saves every two steps; a healthy run is silent.
+
+    https://github.com/huggingface/trl/issues/2124
+    """
+    ill = trainer_run(tmp_path / "ill", [500, 502, 504, 506, 508])
+    healthy = trainer_run(tmp_path / "healthy", [500, 1000, 1500, 1600], max_steps=1600)
+
+    assert {found.name for found in scan([ill], Options()).findings} == {
+        "save-interval-collapsed",
+        "step-past-max",
+    }
+    assert scan([healthy], Options()).findings == ()
 
 
 def test_bare_nan_in_the_log(tmp_path):
