@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,13 @@ from jaxdoctor.worker import WorkerTimeoutError, run
 SWEEP = "optax"
 """The target that stands for every transform which the installed optax exports."""
 
-X64_SETTINGS = {"off": (False,), "on": (True,), "both": (False, True)}
+X64_SETTINGS: Mapping[str, tuple[bool | None, ...]] = {
+    "as-set": (None,),
+    "off": (False,),
+    "on": (True,),
+    "both": (False, True),
+}
+"""What `--x64` may say. As set: by the environment, or by the target itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +41,9 @@ class Wish:
     """A specification, a checkpoint, or `module:object`."""
 
     params_dtypes: tuple[str, ...] = ()
-    x64: tuple[bool, ...] = (False,)
+    x64: tuple[bool | None, ...] = (None,)
+    """With `jax_enable_x64` off and on; None leaves it as the environment has it."""
+
     calls_per_second: float | None = None
     time_limit: float = 120.0
 
@@ -110,10 +118,10 @@ def _from_checkpoint(path: Path) -> tuple[Parameter, ...]:
 
 
 def _ask(
-    wish: Wish, params: str | Sequence[Parameter] | None, *, x64: bool, progress: Progress
+    wish: Wish, params: str | Sequence[Parameter] | None, *, x64: bool | None, progress: Progress
 ) -> list[Signature]:
     # Tracing needs no device, and a GPU's start would take longer than all of it.
-    environment = {"JAX_ENABLE_X64": "1" if x64 else "0", "JAX_PLATFORMS": "cpu"}
+    environment = {"JAX_PLATFORMS": "cpu"} | ({} if x64 is None else {"JAX_ENABLE_X64": str(int(x64))})
     dtypes = wish.params_dtypes or (None,)
     sweep = wish.target == SWEEP
     task = "jaxdoctor.trace.sweep:sweep" if sweep else "jaxdoctor.trace.examine:examine"

@@ -29,7 +29,7 @@ def check_update(
         str | None,
         typer.Option(help="Dtypes to give to the parameters, one after the other: float32,bfloat16."),
     ] = None,
-    x64: Annotated[str, typer.Option(help="Trace with jax_enable_x64 off, on, or both.")] = "off",
+    x64: Annotated[str, typer.Option(help="Trace with jax_enable_x64 off, on, both, or as-set.")] = "as-set",
     calls_per_second: Annotated[
         float | None,
         typer.Option(min=0, help="How often the update will be called, to tell when counters end."),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UnknownNameError, UsageError
+from jaxdoctor.wording import clean
 
 SHAPES = "a function without arguments that returns (update, state, *args), or an optax transformation"
 
@@ -197,7 +198,7 @@ def first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     # JAX says first that two types differ, and which they are in a later line.
     which = [line for line in lines[1:] if "has type" in line] if "they differ" in lines[0] else []
-    said = re.sub(r" at 0x[0-9a-f]+", "", " ".join([lines[0], *which[:1]]).replace(" * ", " "))
+    said = clean(re.sub(r" at 0x[0-9a-f]+", "", " ".join([lines[0], *which[:1]]).replace(" * ", " ")))
     name = type(error).__name__
     return f"{name}: {said[:LONGEST_QUOTE]}" if said else name
 

@@ -13,7 +13,7 @@ import sys, time
 import jax.numpy as jnp
 
 def needs(batch_size, rate): return None
-def raises(): raise ValueError("no such dataset\\nsecond line")
+def raises(): raise ValueError("no \\x1b[31msuch dataset\\nsecond line")
 def leaves(): sys.exit(0)
 def returns_nothing(): pass
 def returns_a_dict(): return {"state": 1}
@@ -101,7 +101,7 @@ def test_a_module_that_raises_while_it_is_imported(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("raises", "raises ValueError: no such dataset"), ("leaves", "raises SystemExit: 0")],
+    [("raises", r"raises ValueError: no \x1b[31msuch dataset"), ("leaves", "raises SystemExit: 0")],
 )
 def test_a_target_that_raises(file, name, message):
     said, hint, code = refused(f"{file}:{name}")
@@ -138,6 +138,15 @@ def test_a_function_of_params_is_called_with_those_that_are_given(file):
         ("w", "float32[2,2]", None),
         ("w", "bfloat16[2,2]", None),
     ]
+
+
+@pytest.mark.parametrize(("setting", "before"), [("0", "float32[2,2]"), ("1", "float64[2,2]")])
+def test_x64_is_as_the_environment_has_it(file, monkeypatch, setting, before):
+    monkeypatch.setenv("JAX_ENABLE_X64", setting)
+
+    (signature,) = check_update(Wish(target=f"{file}:takes_params", params=f"{file}:tree")).signatures
+
+    assert (signature.x64, signature.leaves[0].before) == (setting == "1", before)
 
 
 def test_parameters_that_nobody_uses_are_refused(file):
