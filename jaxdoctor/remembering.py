@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from jaxdoctor.received import read
 from jaxdoctor.report import Report
 from jaxdoctor.subjects import Subject
 
-WHOLE_BYTES = 64 << 20
+WHOLE_BYTES = 1 << 20
 """Larger files are told apart by their size and time, smaller ones by their content."""
 
 MOST_RESULTS = 500
@@ -81,8 +82,8 @@ def _digest(subject: Subject) -> str:
 def _files(inputs: Iterable[Path]) -> Iterator[tuple[str, str]]:
     for path in inputs:
         # A glob stands for what it matches today.
-        places = [path] if path.exists() else sorted(Path().glob(str(path))) if not path.is_absolute() else []
-        for place in places:
+        matched = glob.glob(str(path), recursive=True)  # noqa: PTH207 (it may be absolute)
+        for place in [path] if path.exists() else sorted(map(Path, matched)):
             for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
                 if file.is_file():
                     yield str(file), _state(file)

@@ -137,6 +137,19 @@ def test_a_change_of_versions_or_settings_is_a_change(place, monkeypatch):
     assert memory.recall(scan) is None
 
 
+@pytest.mark.parametrize("pattern", ["runs/*.npz", "{}/runs/*.npz"])
+def test_a_file_that_a_glob_newly_matches_is_a_change(place, pattern):
+    entry = ScanEntry(path=pattern.format(place))
+    memory = Memory(place / "memory")
+    (scan,) = subjects(Config(scans=(entry,), path=place / "x"), 1, ("scan",))
+    memory.keep(scan, Report(command="scan-checkpoint", subject="runs", examined=1))
+    assert memory.recall(scan) is not None
+
+    np.savez(place / "runs" / "step_300.npz", w=np.ones(3, "f4"))
+
+    assert memory.recall(scan) is None
+
+
 def test_an_ignored_finding_shows_its_reason_and_does_not_fail(place):
     (place / "jaxdoctor.yaml").write_text(
         CONFIG + "ignore:\n- {rule: JD3, path: runs/*, reason: known since May}\n"
