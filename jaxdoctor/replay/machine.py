@@ -29,10 +29,10 @@ def survey(settings: Sequence[str], seconds: float, *, progress: Progress) -> Su
     deadline = time.monotonic() + seconds
     progress.stage("asking jax for its devices")
     accelerator = _accelerator(jax.devices())
-    progress.stage(f"multiplying at {', '.join(settings)}", len(PRODUCTS))
+    progress.stage("measuring products", len(PRODUCTS))
     products: list[Delivery] = []
     missed: dict[tuple[str, str], list[str]] = {}
-    for done, product in enumerate(PRODUCTS):
+    for done, product in enumerate(PRODUCTS if settings else ()):
         probe = ProductProbe.of(product, "float64" if X64 in settings else "float32")
         for setting in settings:
             reason = f"{seconds:.0f} s for measuring products were over"
