@@ -1,9 +1,12 @@
 """Nothing that a pickle asks for happens, and nothing in it can hang, crash or fill the memory."""
 
 import collections
+import datetime as dt
+import pathlib
 import pickle
 import struct
 import time
+import uuid
 
 import pytest
 
@@ -155,6 +158,13 @@ def test_nested_classes_and_ordinary_names_are_no_danger():
     )
 
     assert walked(content).dangers == {}
+
+
+def test_a_configuration_is_no_danger():
+    """Paths, identifiers, times and counters stand in many saved settings."""
+    value = [uuid.UUID(int=1), pathlib.PurePosixPath("a/b"), dt.timedelta(1), collections.Counter("ab")]
+
+    assert walked(pickle.dumps(value)).dangers == {}
 
 
 def test_a_dictionary_with_unhashable_keys_is_only_pairs():
