@@ -21,7 +21,8 @@ def fatal_xla_flag(environment: Environment) -> Hits:
     exception: a `try` does not catch it, and a job's log may end with one line among many.
     `--xla_gpu_enable_tf32` and `--xla_gpu_disable_tf32`, which web pages give, exist in no version.
 
-    A flag may also be of another version: flags come and go with every jaxlib.
+    A flag may also be of another version: flags come and go with every jaxlib. And one that takes a
+    number is unknown without it: `--xla_gpu_autotune_level 4` lacks its `=`.
 
     ## What to do
 
@@ -41,12 +42,19 @@ def fatal_xla_flag(environment: Environment) -> Hits:
     - https://github.com/openxla/xla/blob/main/xla/debug_options_flags.cc
     """
     for flag in environment.unknown_xla_flags:
-        about_tf32 = "tf32" in flag.partition("=")[0]
+        name, equals, _ = flag.partition("=")
+        fix = (
+            "take it out; JAX_DEFAULT_MATMUL_PRECISION=highest avoids TF32"
+            if "tf32" in name
+            else "take it out"
+        )
+        if not equals and environment.unread_xla_flags:
+            fix = f"write --{name}={environment.unread_xla_flags.split()[0]}, without a space"
         yield Hit(
             location=Location(path="XLA_FLAGS"),
             message=f"--{flag} is unknown to this XLA, which ends the process",
             evidence={"flag": flag},
-            fix=f"take it out{'; JAX_DEFAULT_MATMUL_PRECISION=highest avoids TF32' if about_tf32 else ''}",
+            fix=fix,
         )
     for flag, reason in environment.refused_xla_flags.items():
         named = flag if flag == "XLA_FLAGS" else f"--{flag}"

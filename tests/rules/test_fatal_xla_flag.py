@@ -12,6 +12,14 @@ def test_a_flag_that_does_not_exist_is_told_with_what_does():
     assert finding.fix == "take it out; JAX_DEFAULT_MATMUL_PRECISION=highest avoids TF32"
 
 
+def test_a_flag_whose_value_stands_behind_a_space_is_put_right():
+    fact = environment(unknown_xla_flags=("xla_gpu_autotune_level",), unread_xla_flags="4 --xla_gpu_ftz=true")
+
+    (finding,) = fatal_xla_flag.judge(fact)
+
+    assert finding.fix == "write --xla_gpu_autotune_level=4, without a space"
+
+
 def test_a_value_that_xla_cannot_interpret_ends_it_too():
     fact = environment(refused_xla_flags={"xla_gpu_ftz=maybe": "XLA cannot interpret the value 'maybe'"})
 
