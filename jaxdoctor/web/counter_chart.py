@@ -86,6 +86,7 @@ def _line(history: History, index: int, places: Sequence[int], scale: _Scale) ->
             cx=f"{x:.1f}",
             cy=f"{y:.1f}",
             r=3,
+            class_="bad" if value < 0 else None,
         )
         for (x, y), (place, value) in zip(points, known, strict=True)
     )

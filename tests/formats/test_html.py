@@ -121,10 +121,12 @@ def test_the_counter_chart_puts_what_wrapped_at_its_limit():
     )
     (steps,) = [one for one in histories(Series(path="run", checkpoints=wrapped)) if one.leaf == "env_steps"]
 
-    (line,) = places(counter_chart([steps], [100, 200, 300]), "polyline")
+    chart = counter_chart([steps], [100, 200, 300])
+    (line,) = places(chart, "polyline")
     heights = [float(point.split(",")[1]) for point in line.get("points").split()]
 
     assert steps.share == 1.0
+    assert len(places(chart, "circle", class_="bad")) == 1
     assert heights[2] < heights[1] < heights[0]
 
 
