@@ -155,6 +155,7 @@ def test_megatron(tmp_path):
     assert checkpoint.faults == ()
     assert "stage_0/rank_1/layer.weight" in leaves(checkpoint)
     assert "stage_1/rank_0/state/0/step" in leaves(checkpoint)
+    assert not checkpoint.written_by_jax
 
 
 @CALM
