@@ -264,3 +264,26 @@ def test_a_healthy_trainer_run_only_notes_its_logged_nan(tmp_path):
     folder = save_trainer_run(tmp_path, [500, 1000, 1500, 1620], max_steps=1620)
 
     assert {finding.name for finding in scan([folder], Options()).findings} <= {"nonfinite-recorded"}
+
+
+def test_fresh_states_of_other_optimizers_are_silent(tmp_path, state):
+    """L-BFGS starts with infinities, MultiSteps counts slower than the steps, in msgpack and in a pickle."""
+    import pickle
+
+    import optax
+    from flax import serialization
+
+    params = state.params
+    lbfgs = {"params": params, "opt": optax.lbfgs().init(params)}
+    gathering = optax.MultiSteps(optax.apply_if_finite(optax.adam(1e-3), 3), 4)
+    kept = gathering.init(params)
+    for _ in range(5):
+        _, kept = gathering.update(jax.tree.map(lambda leaf: leaf * 0.1 + 0.01, params), kept, params)
+    (tmp_path / "lbfgs.pkl").write_bytes(pickle.dumps(lbfgs))
+    saved = serialization.to_bytes({"step": 5, "params": params, "opt_state": kept})
+    (tmp_path / "gathered.msgpack").write_bytes(saved)
+
+    report = scan([tmp_path], Options())
+
+    assert report.examined == 2
+    assert [one for one in report.findings if one.severity > 1] == []

@@ -6,8 +6,9 @@ from jaxdoctor.checkpoint import Checkpoint, Leaf, Role, Statistics
 from jaxdoctor.finding import Hit, Location, Severity
 from jaxdoctor.rule import Hits, rule
 
-FRESH_LINESEARCH = frozenset({"value", "decrease_error", "curvature_error"})
-"""Scalars that Optax's L-BFGS and line searches start at infinity."""
+STARTS_AT_INFINITY = {Role.OPTIMIZER, Role.METRIC, Role.OTHER}
+"""Roles of which a single number may be infinite before it was first computed: Optax's line searches start
+their value and their errors so, and pickles keep no names of them."""
 
 
 @rule("JD301", Severity.ERROR)
@@ -76,10 +77,7 @@ def _severity(leaf: Leaf, seen: Statistics) -> Severity | None:
     if seen.nan:
         return Severity.WARNING if leaf.role is Role.METRIC else None
     only_zeros = seen.minimum == seen.maximum == 0
-    infinite = seen.nonfinite == seen.seen
-    fresh = leaf.size == 1 and leaf.role is not Role.PARAMETER and bool(FRESH_LINESEARCH & set(leaf.names))
-    if leaf.masks or leaf.role is Role.METRIC or fresh or (seen.negative_infinity and only_zeros):
-        return Severity.NOTE
-    if infinite and leaf.size == 1 and leaf.role is Role.OTHER:
+    not_yet = leaf.size == 1 and leaf.role in STARTS_AT_INFINITY
+    if leaf.masks or leaf.role is Role.METRIC or not_yet or (seen.negative_infinity and only_zeros):
         return Severity.NOTE
     return None

@@ -35,6 +35,7 @@ def test_finite_values_are_healthy():
         ("params/attention/mask", "parameter", (4, 4), {"negative_infinity": 6, "minimum": 0, "maximum": 0}),
         ("params/causal", "parameter", (4, 4), {"negative_infinity": 6, "minimum": 0, "maximum": 0}),
         ("best_loss", "other", (), {"positive_infinity": 1}),
+        ("opt/2/3/1", "optimizer", (), {"positive_infinity": 1}),
         ("opt_state/1/info/decrease_error", "optimizer", (), {"positive_infinity": 1}),
         ("metrics/loss", "metric", (), {"positive_infinity": 1}),
     ],
