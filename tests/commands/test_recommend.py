@@ -1,6 +1,7 @@
 """`jaxdoctor recommend`: earlier reports as one snippet."""
 
 import io
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ from jaxdoctor.formats.json import FORMAT
 from jaxdoctor.outcome import Verdict
 from jaxdoctor.prescription import Means
 from jaxdoctor.recommend import Verification, variables
+from jaxdoctor.report import Report
 from tests.reports import EMPTY, GOLDEN, HAND, PRESCRIPTION
 
 
@@ -159,6 +161,26 @@ def test_settings_as_variables_keep_the_flags_that_are_there(monkeypatch):
         "JAX_DEFAULT_MATMUL_PRECISION": "highest",
         "XLA_FLAGS": "--xla_a=1 --xla_gpu_enable_fast_min_max=false",
     }
+
+
+def test_the_second_replay_runs_with_the_settings_and_no_later_process_does(monkeypatch):
+    from jaxdoctor import recommend as module
+
+    seen = []
+
+    def probe(ask, **_):
+        seen.append((os.environ.get("JAX_DEFAULT_MATMUL_PRECISION"), os.environ.get("XLA_FLAGS")))
+        return Report(command="probe", subject=ask.subject, examined=1, outcomes=(HAND,))
+
+    monkeypatch.setattr(module, "probe", probe)
+    monkeypatch.delenv("JAX_DEFAULT_MATMUL_PRECISION", raising=False)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_a=1")
+
+    found = module.verify("hand.xml", PRESCRIPTION)
+
+    assert seen == [(None, "--xla_a=1"), ("highest", "--xla_a=1 --xla_gpu_enable_fast_min_max=false")]
+    assert (os.environ.get("JAX_DEFAULT_MATMUL_PRECISION"), os.environ["XLA_FLAGS"]) == (None, "--xla_a=1")
+    assert not found.cured
 
 
 @pytest.mark.slow
