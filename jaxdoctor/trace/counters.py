@@ -8,8 +8,9 @@ from typing import Any
 from jaxdoctor.dtypes import dtype_named
 from jaxdoctor.signature import Counter, Fate, Site
 from jaxdoctor.trace import forecast
-from jaxdoctor.trace.counting import Count, Known, Meaning, Reading
+from jaxdoctor.trace.counting import Reading
 from jaxdoctor.trace.graph import Graph, Op, depends, site_of, user_frames
+from jaxdoctor.trace.meanings import Count, Known, Meaning
 from jaxdoctor.trace.rounds import Round
 
 NO_COUNTERS = ("key", "rng", "seed")

@@ -4,78 +4,37 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from jax.extend import core
 
 from jaxdoctor.trace.graph import CALLS, subprograms
-
-LARGEST_LOOKED_AT = 65536
-"""Elements of a constant that are compared to see whether all are equal."""
+from jaxdoctor.trace.meanings import (
+    REDUCTIONS,
+    Count,
+    Known,
+    Masked,
+    Meaning,
+    Several,
+    Switch,
+    bounded,
+    difference,
+    folded,
+    is_condition,
+    known_as,
+    meaning_of,
+    passed,
+    product,
+    repeated,
+    shifted,
+    spanned,
+    stays,
+)
 
 MOST_PASSES = 4
 """Through a loop's body, to find what stays known in it. Beyond that nothing is said of the loop."""
-
-LARGEST_KEPT = 16
-"""Elements of a constant that are kept when they differ."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """An array all of whose elements are this number."""
-
-    value: float | int | bool
-
-
-@dataclass(frozen=True)
-class Several:
-    """A small constant array of different numbers, such as a shape."""
-
-    values: tuple[float | int, ...]
-
-
-@dataclass(frozen=True)
-class Count:
-    """An input of the program with something added; what was added lies between low and high."""
-
-    leaf: int
-    low: float | int | None = 0
-    """None: it depends on data."""
-
-    high: float | int | None = 0
-    limit: int | None = None
-    """Where a condition holds it back for good."""
-
-    resets: bool = False
-    conditional: bool = False
-    equation: Any = field(default=None, compare=False, repr=False)
-    """Where it was last added to."""
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A condition, or 0 and 1 made from one."""
-
-    token: int
-    negated: bool = False
-    compares: bool = False
-    """It asks whether a counter is below a number."""
-
-
-@dataclass(frozen=True)
-class Masked:
-    """A counter times a switch."""
-
-    switch: Switch
-    count: Count
-
-
-Meaning = Known | Several | Count | Switch | Masked | None
-"""What is known of one array; None: nothing."""
 
 PASSING = {
     "broadcast_in_dim", "reshape", "squeeze", "copy", "copy_p", "expand_dims", "transpose", "stop_gradient",
@@ -85,55 +44,8 @@ PASSING = {
 """Primitives that leave every element what it was, a conversion's rounding aside."""
 
 COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
-REDUCTIONS: Mapping[str, Callable[..., Any]] = {
-    "reduce_sum": sum,
-    "reduce_prod": math.prod,
-    "reduce_max": max,
-    "reduce_min": min,
-}
 LOGIC = {"and", "or", "not", "xor"}
 BOUNDS = {"max", "min", "clamp", "rem", "and"}
-
-FOLDS: Mapping[str, Callable[..., Any]] = {
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "add": operator.add,
-    "add_any": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "max": max,
-    "min": min,
-    "neg": operator.neg,
-    "abs": abs,
-    "rem": math.fmod,
-    "and": operator.and_,
-    "or": operator.or_,
-    "shift_right_logical": operator.rshift,
-    "shift_right_arithmetic": operator.rshift,
-    "shift_left": operator.lshift,
-}
-
-
-def meaning_of(array: Any) -> Meaning:
-    """What is known of a concrete constant."""
-    if getattr(getattr(array, "dtype", None), "kind", "O") not in "biuf" and not isinstance(
-        array, int | float
-    ):
-        return None
-    try:
-        values = np.asarray(array)
-    except (TypeError, ValueError, RuntimeError):
-        return None
-    if not 0 < values.size <= LARGEST_LOOKED_AT or values.dtype == object:
-        return None
-    first = values.flat[0]
-    if bool((values == first).all()):
-        return Known(first.item())
-    return Several(tuple(values.ravel().tolist())) if values.size <= LARGEST_KEPT else None
 
 
 class Reading:
@@ -154,7 +66,7 @@ class Reading:
             if not eqn.invars or any(meaning is not None for meaning in inputs):
                 known.update(zip(eqn.outvars, self._apply(eqn, inputs), strict=True))
             for variable in eqn.outvars:
-                if known.get(variable) is None and _is_condition(variable):
+                if known.get(variable) is None and is_condition(variable):
                     known[variable] = self.condition()
         return [read(variable) for variable in jaxpr.outvars]
 
@@ -188,16 +100,16 @@ class Reading:
     def _primitive(self, eqn: Any, inputs: list[Meaning]) -> Meaning:
         name = eqn.primitive.name
         if name in PASSING:
-            return _passed(eqn, inputs[0])
+            return passed(eqn, inputs[0])
         if name in COMPARISONS and not all(isinstance(each, Known) for each in inputs):
             return self._compared(name, inputs)
         if name in LOGIC and all(isinstance(each, Switch) for each in inputs):
             return self.condition()
         if name in REDUCTIONS and isinstance(inputs[0], Several):
             whole = eqn.outvars[0].aval.shape == ()
-            return _known(eqn, REDUCTIONS[name](inputs[0].values)) if whole else None
+            return known_as(eqn, REDUCTIONS[name](inputs[0].values)) if whole else None
         if name != "select_n" and all(isinstance(each, Known) for each in inputs):
-            return _folded(eqn, [each.value for each in inputs if isinstance(each, Known)])
+            return folded(eqn, [each.value for each in inputs if isinstance(each, Known)])
         return self._counted(eqn, inputs)
 
     def _counted(self, eqn: Any, inputs: list[Meaning]) -> Meaning:
@@ -207,10 +119,10 @@ class Reading:
         if name in {"add", "add_any"}:
             return self._sum(eqn, *inputs)
         if name == "sub":
-            return _difference(eqn, *inputs)
+            return difference(eqn, *inputs)
         if name == "mul":
-            return _product(*inputs)
-        return _bounded(name, inputs) if name in BOUNDS else None
+            return product(*inputs)
+        return bounded(name, inputs) if name in BOUNDS else None
 
     def _compared(self, name: str, inputs: list[Meaning]) -> Meaning:
         one, other = inputs
@@ -227,9 +139,9 @@ class Reading:
         if not isinstance(one, Count) or isinstance(other, Count):
             return None
         if isinstance(other, Known):
-            return _shifted(one, other.value, eqn)
+            return shifted(one, other.value, eqn)
         if isinstance(other, Switch):
-            return replace(_shifted(one, 1, eqn), low=one.low, conditional=True)
+            return replace(shifted(one, 1, eqn), low=one.low, conditional=True)
         return replace(one, low=None, high=None, equation=eqn)
 
     def _chosen(self, condition: Meaning, choices: Sequence[Meaning]) -> Meaning:
@@ -246,7 +158,7 @@ class Reading:
         numbers = [choice.value for choice in choices if isinstance(choice, Known)]
         if not counts or len(counts) + len(numbers) < len(choices) or len({each.leaf for each in counts}) > 1:
             return None
-        joined = _spanned(counts)
+        joined = spanned(counts)
         if not numbers:
             return joined
         if switch is not None and switch.compares and joined.limit is None and 1 < max(numbers) < math.inf:
@@ -260,8 +172,8 @@ class Reading:
         slices = inputs[fixed + carried :]
         steady = self._steady(body, inputs[:fixed], start, slices)
         outputs = self._call(body.jaxpr, [*inputs[:fixed], *steady, *slices], body.consts)
-        repeated = [_repeated(before, after, length) for before, after in zip(start, outputs, strict=False)]
-        return [*repeated, *([None] * (len(eqn.outvars) - carried))]
+        results = [repeated(before, after, length) for before, after in zip(start, outputs, strict=False)]
+        return [*results, *([None] * (len(eqn.outvars) - carried))]
 
     def _while(self, eqn: Any, inputs: list[Meaning]) -> list[Meaning]:
         body, skipped = eqn.params["body_jaxpr"], eqn.params["cond_nconsts"]
@@ -269,7 +181,7 @@ class Reading:
         constants, start = inputs[skipped : skipped + fixed], inputs[skipped + fixed :]
         steady = self._steady(body, constants, start, [])
         outputs = self._call(body.jaxpr, [*constants, *steady], body.consts)
-        return [_repeated(before, after, None) for before, after in zip(start, outputs, strict=True)]
+        return [repeated(before, after, None) for before, after in zip(start, outputs, strict=True)]
 
     def _steady(
         self, body: Any, constants: list[Meaning], start: list[Meaning], slices: list[Meaning]
@@ -279,138 +191,10 @@ class Reading:
         for _ in range(MOST_PASSES):
             outputs = self._call(body.jaxpr, [*constants, *steady, *slices], body.consts)
             kept = [
-                before if _stays(before, after) else None
+                before if stays(before, after) else None
                 for before, after in zip(steady, outputs, strict=False)
             ]
             if kept == steady:
                 return steady
             steady = kept
         return [None] * len(start)
-
-
-def _stays(before: Meaning, after: Meaning) -> bool:
-    """Whether what is known before a pass through a loop's body is still so after it."""
-    if isinstance(before, Count):
-        return isinstance(after, Count) and after.leaf == before.leaf
-    return before == after
-
-
-def _is_condition(variable: Any) -> bool:
-    return str(getattr(variable.aval, "dtype", "")) == "bool"
-
-
-def _passed(eqn: Any, meaning: Meaning) -> Meaning:
-    if not isinstance(meaning, Known) or eqn.primitive.name != "convert_element_type":
-        return meaning
-    return _known(eqn, meaning.value)
-
-
-def _known(eqn: Any, value: float) -> Meaning:
-    dtype = getattr(eqn.outvars[0].aval, "dtype", None)
-    try:
-        with np.errstate(all="ignore"):
-            return Known(np.asarray(value).astype(dtype).item())
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _folded(eqn: Any, values: list[Any]) -> Meaning:
-    name = eqn.primitive.name
-    try:
-        if name in REDUCTIONS:
-            return _known(eqn, _reduced(name, values[0], _times(eqn)))
-        if name == "integer_pow":
-            return _known(eqn, values[0] ** eqn.params["y"])
-        if name == "div":
-            whole = all(isinstance(value, int) for value in values)
-            return _known(eqn, int(values[0] / values[1]) if whole else values[0] / values[1])
-        return _known(eqn, FOLDS[name](*values)) if name in FOLDS else None
-    except (ArithmeticError, ValueError, TypeError):
-        return None
-
-
-def _times(eqn: Any) -> int:
-    before, after = eqn.invars[0].aval.size, eqn.outvars[0].aval.size
-    return int(before // after) if after else 0
-
-
-def _reduced(name: str, value: Any, times: int) -> Any:
-    """A reduction over so many equal numbers."""
-    if name == "reduce_sum":
-        return value * times
-    if name != "reduce_prod":
-        return value
-    return math.pow(value, times)
-
-
-def _shifted(count: Count, amount: float, eqn: Any) -> Count:
-    low = None if count.low is None else count.low + amount
-    high = None if count.high is None else count.high + amount
-    return replace(count, low=low, high=high, equation=eqn)
-
-
-def _difference(eqn: Any, one: Meaning, other: Meaning) -> Meaning:
-    if isinstance(one, Known) and one.value == 1 and isinstance(other, Switch):
-        return replace(other, negated=not other.negated)
-    if not isinstance(one, Count) or isinstance(other, Count):
-        return None
-    if isinstance(other, Known):
-        return _shifted(one, -other.value, eqn)
-    return replace(one, low=None, high=None, equation=eqn)
-
-
-def _product(one: Meaning, other: Meaning) -> Meaning:
-    for first, second in ((one, other), (other, one)):
-        if isinstance(first, Switch) and isinstance(second, Count):
-            return Masked(first, second)
-        if isinstance(first, Known) and first.value == 1:
-            return second
-    return None
-
-
-def _bounded(name: str, inputs: list[Meaning]) -> Meaning:
-    """A counter held within bounds: by a remainder or a mask for ever, by a minimum at a limit."""
-    counts = [each for each in inputs if isinstance(each, Count)]
-    numbers = [each.value for each in inputs if isinstance(each, Known)]
-    if len(counts) != 1:
-        return None
-    if name in {"rem", "and"}:
-        return replace(counts[0], resets=bool(numbers)) if numbers else None
-    if name == "max" or not numbers:
-        return counts[0] if numbers else None
-    limit = int(max(numbers))
-    return replace(counts[0], limit=limit)
-
-
-def _spanned(counts: Sequence[Count]) -> Count:
-    """One counter that may be any of several."""
-    lows = [each.low for each in counts if each.low is not None]
-    highs = [each.high for each in counts if each.high is not None]
-    sure = len(lows) == len(highs) == len(counts)
-    limits = [each.limit for each in counts if each.limit is not None]
-    added = max(counts, key=lambda each: (each.equation is not None, each.high or 0))
-    return replace(
-        added,
-        low=min(lows) if sure else None,
-        high=max(highs) if sure else None,
-        limit=max(limits) if limits else None,
-        resets=any(each.resets for each in counts),
-        conditional=any(each.conditional for each in counts) or len({*lows, *highs}) > 1,
-    )
-
-
-def _repeated(before: Meaning, after: Meaning, times: int | None) -> Meaning:
-    """What a loop makes of a counter that its body takes from `before` to `after`."""
-    if before == after:
-        return before
-    if not isinstance(before, Count) or not isinstance(after, Count) or before.leaf != after.leaf:
-        return None
-    if times is None or None in (before.low, before.high, after.low, after.high):
-        return replace(after, low=None, high=None)
-
-    def grown(start: float | None, end: float | None) -> float:
-        assert start is not None
-        assert end is not None
-        return start + (end - start) * times
-
-    return replace(after, low=grown(before.low, after.low), high=grown(before.high, after.high))

@@ -17,8 +17,9 @@ from jaxdoctor.progress import Progress
 from jaxdoctor.signature import Change, Counter, LeafSignature, Signature
 from jaxdoctor.trace import places
 from jaxdoctor.trace.counters import counters_of
-from jaxdoctor.trace.counting import Meaning, Reading, meaning_of
+from jaxdoctor.trace.counting import Reading
 from jaxdoctor.trace.graph import Graph
+from jaxdoctor.trace.meanings import Meaning, meaning_of
 from jaxdoctor.trace.rounds import Round, loop_error, settle
 from jaxdoctor.trace.target import Subject, build, find, raised
 from jaxdoctor.trace.tree import Static, abstract, compare
