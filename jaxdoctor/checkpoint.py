@@ -327,15 +327,7 @@ class Checkpoint:
 
 
 NEVER_JAX = frozenset(
-    {
-        "torch",
-        "torch-distributed",
-        "deepspeed",
-        "megatron",
-        "verl",
-        "huggingface",
-        "stable-baselines3",
-    }
+    {"torch", "torch-distributed", "deepspeed", "megatron", "verl", "huggingface", "stable-baselines3"}
     | {"safetensors", "keras", "tensorflow", "hdf5", "npz", "npy"}
 )
 """Formats in which 64-bit integers are ordinary and no process in x32 mode restores them."""
