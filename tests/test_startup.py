@@ -8,7 +8,10 @@ import pytest
 NEVER = ("jax", "jaxlib", "mujoco", "numpy", "rich", "yaml", "tensorstore")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["rule"], ["rule", "JD101"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["rule"], ["rule", "JD101"], ["scan-checkpoint", "--help"]],
+)
 def test_light_commands_import_nothing_heavy(arguments):
     """In a fresh interpreter, help, version and the rule pages leave every heavy package unimported."""
     code = (

@@ -19,8 +19,8 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
 
     Values of a leaf that are NaN or infinite, how many of how many, and the flat index of the first
     one when all of the leaf was looked at. Infinities that are meant are notes: attention masks and
-    biases that hold nothing but zeros and minus infinity, the best metric so far, bounds, and the
-    fresh state of a line search.
+    biases that hold nothing but zeros and minus infinity, bounds, the best metric so far, and single
+    numbers of an optimizer, as the fresh state of a line search has them.
 
     ## Why it matters
 
