@@ -18,6 +18,7 @@ from jaxdoctor.finding import Skipped
 from jaxdoctor.machine import Machine
 from jaxdoctor.precision import BF16, F32, TF32, TF32_TRUNCATED, Precision, Rounding
 from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.replay.patience import TOO_SLOW
 from jaxdoctor.replay.plan import (
     NativePlan,
     NativeReplay,
@@ -31,9 +32,6 @@ from jaxdoctor.worker import WorkerTimeoutError, end_all, run
 PREPARE = "jaxdoctor.replay.prepare:prepare"
 SWEEP = "jaxdoctor.replay.sweep:sweep"
 NATIVE = "jaxdoctor.replay.native:replay"
-
-TOO_SLOW = 75
-"""A worker's exit code when its first step did not return in its share of the time."""
 
 FIRST_STEP_SHARE = 0.4
 """Of the time that is left: after it the slower flags are tried, which answer within the rest."""
