@@ -78,6 +78,8 @@ def _left_out(number: int, console: Console) -> None:
 def _series(series: Series, console: Console) -> None:
     steps = [checkpoint.step for checkpoint in series.checkpoints if checkpoint.step is not None]
     reach = f", steps {steps[0]:,} to {steps[-1]:,}" if steps else ""
+    if series.rate is not None:
+        reach += f", {series.rate:,.3g} a second" if series.rate < 1 else f", {series.rate:,.0f} a second"
     say(console, (series.path, "bold"), f"  {counted(len(series.checkpoints), 'checkpoint')}{reach}")
     found = sorted(histories(series), key=lambda history: history.share, reverse=True)
     if not found:
