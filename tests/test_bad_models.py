@@ -1,11 +1,15 @@
 """Bad models on the command line: two lines, the right exit code, no traceback, nothing left behind."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.models import arm, mjcf
+
+ROOT = Path(__file__).parents[1]
 
 BAD = {
     "empty.xml": ("", 3, "empty.xml is empty"),
@@ -32,6 +36,7 @@ def test_a_bad_model_is_one_clear_error(tmp_path, name):
     done = subprocess.run(
         [sys.executable, "-m", "jaxdoctor", "probe", name],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
