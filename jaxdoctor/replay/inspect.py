@@ -22,9 +22,6 @@ from jaxdoctor.source import load_model
 RANDOM_POSES = 30
 """Random poses in which the mass matrix is looked at, besides qpos0 and the keyframes."""
 
-LARGEST_PAIRWISE = 2000
-"""In a model with more colliding geoms than this the pairs are not counted one by one."""
-
 # As numbers: a NumPy integer equals a constant of MuJoCo, but the constant does not equal it.
 SCALAR_JOINTS = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
 CLOSING = {int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)}

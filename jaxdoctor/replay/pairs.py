@@ -8,7 +8,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-PLANE, HFIELD = int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD)
+# Planes are type 0 and height fields type 1: these two never move, and never touch one another.
+HFIELD = int(mujoco.mjtGeom.mjGEOM_HFIELD)
 
 
 def geom_pairs(model: Any) -> Iterator[tuple[int, int, int]]:
