@@ -15,7 +15,10 @@ MOST_ROWS = 20
 """Of more checkpoints than this a terminal shows the first and the last ones."""
 
 MOST_COUNTERS = 12
-BAR = 24
+BAR, SMALL_BAR = 24, 8
+ROOMY = 104
+"""From this width on counters have columns for their growth."""
+
 NEAR, FULL = 0.9, 1.0
 LEVELS = ("▁▂▃▄▅▆▇█", "_.-=+*#@")
 SPARK = 24
@@ -84,28 +87,28 @@ def _series(series: Series, console: Console) -> None:
     found = sorted(histories(series), key=lambda history: history.share, reverse=True)
     if not found:
         return
-    table(
-        console,
-        ("counter", "dtype", "last", "limit", "per save", "used of its limit", "over the run"),
-        [_counter(history, console) for history in found[:MOST_COUNTERS]],
-        numbers="llrrrll",
-    )
+    roomy = console.width >= ROOMY
+    headings = ["counter", "dtype", "last", "limit", "used of its limit"]
+    if roomy:
+        headings[4:] = ["per save", "used of its limit", "over the run"]
+    rows = [_counter(history, console, roomy=roomy) for history in found[:MOST_COUNTERS]]
+    table(console, headings, rows, numbers="llrrr" if roomy else "llrr")
     if len(found) > MOST_COUNTERS:
         say(console, (f"{len(found) - MOST_COUNTERS} more counters stand in --format json", "dim"))
 
 
-def _counter(history: History, console: Console) -> tuple[str | Text, ...]:
+def _counter(history: History, console: Console, *, roomy: bool) -> tuple[str | Text, ...]:
     share = history.share
     style = "red" if share >= FULL else "yellow" if share >= NEAR else "green"
-    used = bar(console, share, BAR, style).append(f" {percent(share)}")
+    used = bar(console, share, BAR if roomy else SMALL_BAR, style).append(f" {percent(share)}")
     return (
         shortened(history.leaf, max(console.width // 3, 16)),
         history.dtype,
         number(history.last),
         "none" if history.limit is None else number(history.limit),
-        _rate(history),
+        *([_rate(history)] if roomy else []),
         used,
-        _spark(history, console),
+        *([_spark(history, console)] if roomy else []),
     )
 
 

@@ -73,7 +73,8 @@ def glyphs(console: Console, fancy: str, simple: str) -> str:
 
 
 def bar(console: Console, share: float, width: int, style: str) -> Text:
-    """A share from 0 to 1 as a bar."""
+    """A share from 0 to 1 as a bar. Only the whole fills it, and only nothing leaves it empty."""
     full, empty = list(glyphs(console, "█░", "#."))
-    filled = min(width, max(round(share * width), 1 if share > 0 else 0))
+    part = min(max(round(share * width), 1), width - 1)
+    filled = width if share >= 1 else part if share > 0 else 0
     return Text(full * filled, style).append(empty * (width - filled), "dim")

@@ -27,7 +27,7 @@ from jaxdoctor.wording import (
 )
 
 ROOMY = 104
-"""From this width on the table has columns for the one-step error and the memory."""
+"""From this width on the tables have columns for bars, the one-step error and the memory."""
 
 
 def draw(report: Report, console: Console) -> None:
@@ -50,18 +50,20 @@ def _alarming(outcome: Outcome) -> bool:
 
 
 def _overview(outcomes: tuple[Outcome, ...], console: Console) -> None:
-    rows = [
+    bars = console.width >= ROOMY
+    rows: list[tuple[str | Text, ...]] = [
         (
             outcome.subject,
             Text(f"{outcome.verdict}{_as_built(outcome)}", VERDICT_STYLES[outcome.verdict]),
             "?" if outcome.required_bits is None else str(outcome.required_bits),
             "?" if outcome.delivered_bits is None else str(outcome.delivered_bits),
             signed(outcome),
-            margin_bar(outcome, console),
+            *((margin_bar(outcome, console),) if bars else ()),
         )
         for outcome in outcomes
     ]
-    table(console, ("rollout", "verdict", "requires", "delivered", "margin", ""), rows, numbers="llrrrl")
+    headings = ["rollout", "verdict", "requires", "delivered", "margin", *([""] if bars else [])]
+    table(console, headings, rows, numbers="llrrrl")
 
 
 def _as_built(outcome: Outcome) -> str:
