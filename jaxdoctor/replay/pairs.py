@@ -8,7 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-# Planes are type 0 and height fields type 1: these two never move, and never touch one another.
+# Planes are type 0 and height fields type 1: a plane touches neither a plane nor a height field.
 HFIELD = int(mujoco.mjtGeom.mjGEOM_HFIELD)
 
 
