@@ -10,7 +10,7 @@ import jaxdoctor
 ROOT = Path(jaxdoctor.__file__).parent
 
 LAYERS = (
-    # Each module imports only from layers above its own, or, in the same layer, where LOOSE says so.
+    # Each module imports only from layers above its own.
     (
         "errors",
         "precision",
