@@ -15,7 +15,7 @@ MOST_ROWS = 20
 """Of more checkpoints than this a terminal shows the first and the last ones."""
 
 MOST_COUNTERS = 12
-BAR, SMALL_BAR = 24, 8
+BAR, SMALL_BAR = 14, 8
 ROOMY = 104
 """From this width on counters have columns for their growth."""
 
