@@ -72,14 +72,17 @@ def test_links_out_of_the_file_are_not_followed(tmp_path):
     assert leaves(checkpoint)["elsewhere"].values is None
 
 
-def test_keras(tmp_path):
-    """The weights lie uncompressed in the zip, and are reached there."""
-    weights = write(tmp_path / "weights.h5")
-    path = tmp_path / "model.keras"
+def write_keras(path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("metadata.json", json.dumps({"keras_version": "3.8.0", "date_saved": "2026-01-01"}))
         archive.writestr("config.json", "{}")
-        archive.write(weights, "model.weights.h5")
+        archive.write(write(path.with_suffix(".h5")), "model.weights.h5")
+    return path
+
+
+def test_keras(tmp_path):
+    """The weights lie uncompressed in the zip, and are reached there."""
+    path = write_keras(tmp_path / "model.keras")
 
     checkpoint = read(keras, path)
 
@@ -116,12 +119,15 @@ def test_a_broken_file_is_a_fault(tmp_path, content):
     assert [fault.kind for fault in read(hdf5, path).faults] == ["corrupt-data"]
 
 
-@settings(CALM, max_examples=12, deadline=None)
+@settings(CALM, max_examples=12)
 @given(happened=damage())
-def test_damage_is_a_fault_or_nothing(happened, tmp_path_factory):
+@pytest.mark.parametrize(
+    ("reader", "writer", "name"), [(hdf5, write, "fuzzed.h5"), (keras, write_keras, "fuzzed.keras")]
+)
+def test_damage_is_a_fault_or_nothing(happened, reader, writer, name, tmp_path_factory):
     """Whatever happens to the bytes, reading ends calmly: a crash of HDF5 is not ours."""
-    original = tmp_path_factory.getbasetemp() / "fuzzed.h5"
+    original = tmp_path_factory.getbasetemp() / name
     if not original.exists():
-        write(original)
+        writer(original)
     with damaged(original, happened) as path:
-        insist_calm(hdf5.READER, path)
+        insist_calm(reader.READER, path)

@@ -1,9 +1,11 @@
 """Files that stand for what was never downloaded."""
 
 import pytest
+from hypothesis import given
 
 from jaxdoctor.budget import Budget
 from jaxdoctor.readers.pointer import READER
+from tests.readers.fuzz import CALM, damage, damaged, insist_calm
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548118077\n"
 
@@ -35,3 +37,13 @@ def test_pages_that_are_meant_and_other_files(tmp_path):
 
     assert not READER.recognizes(page)
     assert not READER.recognizes(other)
+
+
+@CALM
+@given(happened=damage())
+def test_damage_is_a_fault_or_nothing(happened, tmp_path_factory):
+    """Whatever happens to the text, reading ends calmly."""
+    original = tmp_path_factory.getbasetemp() / "pointer.safetensors"
+    original.write_text(LFS)
+    with damaged(original, happened) as path:
+        insist_calm(READER, path)

@@ -140,15 +140,19 @@ def test_what_zero_lost(tmp_path):
     assert kinds(read(deepspeed, folder)) == ["missing-file"]
 
 
-def test_megatron(tmp_path):
-    """Ranks of one pipeline stage are compared; stages hold different layers."""
-    folder = tmp_path / "iter_0000100"
+def write_megatron(folder):
     for name in ("mp_rank_00_000", "mp_rank_01_000", "mp_rank_00_001"):
         (folder / name).mkdir(parents=True)
         source = RANKS / (
             "optim_world_size_2_rank_0.pt" if name.endswith("1") else "model_world_size_2_rank_0.pt"
         )
         shutil.copy(source, folder / name / "model_optim_rng.pt")
+    return folder
+
+
+def test_megatron(tmp_path):
+    """Ranks of one pipeline stage are compared; stages hold different layers."""
+    folder = write_megatron(tmp_path / "iter_0000100")
 
     checkpoint = read(megatron, folder)
 
@@ -168,3 +172,14 @@ def test_damage_is_a_fault_or_nothing(happened, reader, folder):
     """Whatever happens to any of their files, reading ends calmly."""
     with damaged(folder, happened) as path:
         insist_calm(reader.READER, path)
+
+
+@CALM
+@given(happened=damage())
+def test_damage_to_megatron_is_a_fault_or_nothing(happened, tmp_path_factory):
+    """The same, for a folder that is no fixture."""
+    folder = tmp_path_factory.getbasetemp() / "iter_0000100"
+    if not folder.exists():
+        write_megatron(folder)
+    with damaged(folder, happened) as path:
+        insist_calm(megatron.READER, path)
