@@ -26,7 +26,7 @@ from jaxdoctor.wording import (
     worth_showing,
 )
 
-ROOMY = 104
+ROOMY = 112
 """From this width on the tables have columns for bars, the one-step error and the memory."""
 
 
