@@ -10,6 +10,7 @@ from jaxdoctor.report import Report
 from jaxdoctor.screen.lines import VERDICT_STYLES, glyphs, labelled, say, table
 from jaxdoctor.trial import Trial
 from jaxdoctor.wording import (
+    DASH,
     clean,
     driven,
     error,
@@ -49,14 +50,21 @@ def _alarming(outcome: Outcome) -> bool:
     return outcome.verdict is not Verdict.HEALTHY
 
 
+def _bits(outcome: Outcome, bits: int | None) -> str:
+    """A number of bits; a dash where bits are not the question."""
+    if bits is None:
+        return DASH if outcome.verdict is Verdict.MODEL else "?"
+    return str(bits)
+
+
 def _overview(outcomes: tuple[Outcome, ...], console: Console) -> None:
     bars = console.width >= ROOMY
     rows: list[tuple[str | Text, ...]] = [
         (
             outcome.subject,
             Text(f"{outcome.verdict}{_as_built(outcome)}", VERDICT_STYLES[outcome.verdict]),
-            "?" if outcome.required_bits is None else str(outcome.required_bits),
-            "?" if outcome.delivered_bits is None else str(outcome.delivered_bits),
+            _bits(outcome, outcome.required_bits),
+            _bits(outcome, outcome.delivered_bits),
             signed(outcome),
             *((margin_bar(outcome, console),) if bars else ()),
         )

@@ -9,6 +9,7 @@ import pytest
 from jaxdoctor.checkpoint import Series
 from jaxdoctor.delivery import Arithmetic
 from jaxdoctor.formats.terminal import FORMAT
+from jaxdoctor.outcome import Outcome, Verdict
 from jaxdoctor.report import Report
 from tests.reports import (
     CHECKPOINTS,
@@ -195,3 +196,16 @@ def test_ten_thousand_findings_show_the_first_and_count_the_rest():
 
 def test_a_partial_report_says_so():
     assert "interrupted" in plain(replace(GOLDEN, partial=True))
+
+
+def test_bits_are_a_dash_where_the_model_fails():
+    """Of several rollouts, one that float64 breaks requires no number of bits."""
+    outcomes = (
+        Outcome(subject="chain.xml", trials=(), verdict=Verdict.MODEL, delivered_bits=10),
+        Outcome(subject="ant.xml", trials=(), verdict=Verdict.HEALTHY, required_bits=5, delivered_bits=10),
+    )
+
+    text = plain(Report(command="probe", subject="two", examined=2, outcomes=outcomes))
+
+    (row,) = [line for line in text.splitlines() if line.startswith("chain.xml  ")]
+    assert row.split()[:5] == ["chain.xml", "model", "-", "10", "none"]
