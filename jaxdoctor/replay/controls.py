@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,9 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         if suffix == ".npz":
             with np.load(path, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files if name in ("ctrl", "qpos", "qvel")}
-    except (OSError, ValueError, EOFError) as error:
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist", hint="name a .npy, .npz or .csv file") from None
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise UnreadableError(
             f"{path} cannot be read as controls: {error}",
             hint="write it with numpy.save, numpy.savez or as numbers between commas, one step a line",

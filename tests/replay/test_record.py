@@ -168,7 +168,8 @@ def test_controls_that_do_not_fit_are_refused(tmp_path, model, suffix, arrays, m
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("c.npy", "hello"), ("c.csv", ""), ("c.npz", ""), ("c.csv", "a,b\n1,x\n")]
+    ("name", "text"),
+    [("c.npy", "hello"), ("c.csv", ""), ("c.npz", ""), ("c.npz", "PK\3\4cut"), ("c.csv", "a,b\n1,x\n")],
 )
 def test_files_that_are_no_controls_are_refused(tmp_path, model, name, text):
     path = tmp_path / name
@@ -176,6 +177,11 @@ def test_files_that_are_no_controls_are_refused(tmp_path, model, name, text):
 
     with pytest.raises(UnreadableError, match="cannot be read as controls"):
         read_controls(path, model)
+
+
+def test_a_file_that_is_not_there_is_misuse(tmp_path, model):
+    with pytest.raises(UsageError, match="does not exist"):
+        read_controls(tmp_path / "gone.npy", model)
 
 
 def test_more_steps_than_the_file_has_are_refused(tmp_path, model):
