@@ -130,7 +130,8 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         if suffix == ".npy":
             return {"ctrl": np.load(path, allow_pickle=False)}
         if suffix == ".npz":
-            with np.load(path, allow_pickle=False) as archive:
+            # NumPy leaves a file that it opened itself open when it is no zip.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files if name in ("ctrl", "qpos", "qvel")}
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist", hint="name a .npy, .npz or .csv file") from None
