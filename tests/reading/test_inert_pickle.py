@@ -178,8 +178,8 @@ def test_a_dictionary_with_unhashable_keys_is_only_pairs():
 def test_speed():
     """A million opcodes take about a second, not a minute."""
     content = pickle.dumps([{"a": index, "b": str(index)} for index in range(60_000)], 4)
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = walked(content)
 
     assert found.complete
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
