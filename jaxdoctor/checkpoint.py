@@ -241,6 +241,9 @@ OPTAX_COUNTS = frozenset({"count", "mini_step", "gradient_step", "notfinite_coun
 OPTIMIZERS = frozenset({"opt_state", "opt_states", "optimizer", "optimizer_state", "optim", "opt", "tx"})
 WRAPPERS = frozenset({"value", "raw_value", "hi", "lo", "high", "low", "num1", "num2"})
 MASKS = ("mask", "best", "causal", "attn_bias", "attention_bias", "lower_bound", "upper_bound", "sentinel")
+MOMENT = 1.0
+"""Saves closer together than this, in seconds, were copied or unpacked: their times tell no rate."""
+
 BETWEEN_NAMES = re.compile(r"[/.\[\]]+")
 
 
@@ -436,7 +439,7 @@ def _rate(readings: Sequence[tuple[float | None, float | None]]) -> float | None
     rates = [
         (count - before) / (when - then)
         for (then, before), (when, count) in itertools.pairwise(known)
-        if when > then and count > before
+        if when - then >= MOMENT and count > before
     ]
     # `statistics.median` brings decimal, fractions and random in, which takes longer than a small scan.
     rates.sort()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.checkpoint import NEVER_JAX
+from jaxdoctor.checkpoint import NEVER_JAX, Checkpoint, Series
 from jaxdoctor.dtypes import dtype_named
 from jaxdoctor.reader import READERS
 from tests.builders import START, checkpoint, counts, leaf, series
@@ -86,3 +86,16 @@ def test_an_integer_type_wraps_as_hardware_does():
 def test_formats_that_jax_does_not_restore_have_readers():
     """A renamed reader must not slip out of the list."""
     assert set(READERS.names()) >= NEVER_JAX
+
+
+def test_saves_of_one_moment_tell_no_rate():
+    """Files that were unpacked together have times, and those are not the run's."""
+    run = Series(
+        path="run",
+        checkpoints=tuple(
+            Checkpoint(path=f"run/{step}", format="npz", leaves=(), step=step, saved_at=1e9 + step / 1e6)
+            for step in (100, 200)
+        ),
+    )
+
+    assert run.rate is None

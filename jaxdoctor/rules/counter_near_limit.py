@@ -94,7 +94,11 @@ def _planned(saved: Checkpoint, counter: Counter, told: Expectations) -> float |
 
 
 def _rate(series: Series, counter: Counter) -> float | None:
-    return series.rate_of(counter.path) or series.expectations.steps_per_second
+    """What the user tells wins over what the saves tell; the saves then tell how often it counts a step."""
+    own, told = series.rate_of(counter.path), series.expectations.steps_per_second
+    if told is None:
+        return own
+    return told * own / series.rate if own and series.rate else told
 
 
 def _when(series: Series, saved: Checkpoint, counter: Counter) -> dt.datetime | None:

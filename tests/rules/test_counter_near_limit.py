@@ -66,3 +66,13 @@ def test_a_split_counter_has_room_for_all_planned_steps():
     ]
 
     assert not judged(counter_near_limit, series(checkpoint(*halves, step=10), planned_steps=10**12))
+
+
+def test_the_speed_that_is_told_wins_over_that_of_the_saves():
+    """Twice as fast as between the saves: the end is reached in half the time, from the last save on."""
+    run = counts("env_steps", [1_000_000_000, 2_000_000_000])
+
+    (own,) = judged(counter_near_limit, run)
+    (told,) = judged(counter_near_limit, series(*run.checkpoints, steps_per_second=2 * run.rate))
+
+    assert told.evidence["per_second"] == 2 * own.evidence["per_second"]
