@@ -19,18 +19,18 @@ from typing import Any
 
 from jaxdoctor import __version__
 from jaxdoctor.card import Card, card_of_device_kind
-from jaxdoctor.delivery import HIGHEST, SETTINGS, Deliveries, Delivery
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError
 from jaxdoctor.expectation import PRESETS, deliveries_of_card
+from jaxdoctor.facts.delivery import HIGHEST, SETTINGS, Deliveries, Delivery
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.look import SURVEY
 from jaxdoctor.machine import Machine, examine
-from jaxdoctor.outcome import Outcome
 from jaxdoctor.probe import probe, scenario_ask
-from jaxdoctor.progress import shown
 from jaxdoctor.rollout import Ask
 from jaxdoctor.scenario import SCENARIOS
-from jaxdoctor.trial import Kind, Trial
-from jaxdoctor.worker import run
+from jaxdoctor.workers.progress import shown
+from jaxdoctor.workers.worker import run
 
 NEEDS = (
     "run it where `jax.devices()` names an NVIDIA card, best of compute capability 8.0 or newer; "

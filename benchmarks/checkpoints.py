@@ -91,7 +91,7 @@ SCAN = """
 
     from jaxdoctor.census import Depth
     from jaxdoctor.reader import READERS
-    from jaxdoctor.rule import RULES
+    from jaxdoctor.rules.rule import RULES
     from jaxdoctor.scan import Options, scan
 
     # The peers' imports are not in their times either.

@@ -20,7 +20,7 @@ MOST = 1.15
 
 def main() -> None:
     """Measures each model and fails above the goal."""
-    from jaxdoctor.streams import chatter_to_stderr
+    from jaxdoctor.workers.stdout import chatter_to_stderr
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from jaxdoctor.compatibility import pivot
-from jaxdoctor.signature import Signature
+from jaxdoctor.facts.signature import Signature
 from jaxdoctor.update import SWEEP, Wish, check_update
 
 PAGE = Path(__file__).parents[1] / "docs" / "optax-compatibility.md"

@@ -12,12 +12,12 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from jaxdoctor.outcome import Outcome
-from jaxdoctor.precision import F32, F64, TF32
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.precision import F32, F64, TF32
+from jaxdoctor.facts.trial import Trial
 from jaxdoctor.probe import probe, scenario_ask
 from jaxdoctor.rollout import Ask
 from jaxdoctor.scenario import SCENARIOS
-from jaxdoctor.trial import Trial
 from jaxdoctor.verdict import MORE_THAN_FLOAT32
 
 CARD = "rtx-4090"

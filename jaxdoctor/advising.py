@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from jaxdoctor.finding import Finding
-from jaxdoctor.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
 
 PRECISION = "jax_default_matmul_precision"
 POOL = "16"

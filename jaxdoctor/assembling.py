@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
+from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine import Machine
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.precision import F32, F64, Precision, Rounding
 from jaxdoctor.replay.plan import Judgement, NativeReplay
 from jaxdoctor.rollout import Answers, Ask
-from jaxdoctor.trial import Kind, Trial
 from jaxdoctor.verdict import judge, required_bits
 
 ORDER = ("default", "high", "highest", "x64")

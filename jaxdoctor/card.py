@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.precision import BF16, F32, TF32
+from jaxdoctor.facts.precision import BF16, F32, TF32
 from jaxdoctor.registry import Folder
 
 HERE = "here"

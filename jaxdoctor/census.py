@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jaxdoctor.checkpoint import Leaf, Statistics
-from jaxdoctor.dtypes import dtype_named
+from jaxdoctor.facts.checkpoint import Leaf, Statistics
+from jaxdoctor.facts.dtypes import dtype_named
 
 SMALL_BYTES = 64 << 10
 """A leaf up to this size is read whole; of a larger one, as many bytes are sampled."""

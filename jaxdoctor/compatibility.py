@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxdoctor.signature import Counter, Fate, Signature, spoken
+from jaxdoctor.facts.signature import Counter, Fate, Signature, spoken
 
 DASH = "-"
 

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxdoctor import __version__
-from jaxdoctor.checkpoint import Checkpoint, Series
-from jaxdoctor.counters import histories
-from jaxdoctor.delivery import Delivery
-from jaxdoctor.environment import Accelerator, Environment
-from jaxdoctor.finding import Finding, Ignored, Location
-from jaxdoctor.outcome import Outcome
-from jaxdoctor.prescription import Prescription, Setting
-from jaxdoctor.report import Report
-from jaxdoctor.signature import Signature
-from jaxdoctor.trial import Trial
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.delivery import Delivery
+from jaxdoctor.facts.environment import Accelerator, Environment
+from jaxdoctor.facts.finding import Finding, Ignored, Location
+from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.prescription import Prescription, Setting
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import Signature
+from jaxdoctor.facts.trial import Trial
 from jaxdoctor.wording import worst
 
 SCHEMA = "jaxdoctor.report/1"

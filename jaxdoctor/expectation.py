@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from jaxdoctor.card import TPU, Card
-from jaxdoctor.delivery import (
+from jaxdoctor.facts.delivery import (
     DEFAULT,
     FROM_CARD,
     HIGH,
@@ -17,8 +17,8 @@ from jaxdoctor.delivery import (
     Deliveries,
     Delivery,
 )
+from jaxdoctor.facts.versions import release
 from jaxdoctor.product import PRODUCTS, Convolution, Product
-from jaxdoctor.release import release
 
 PRECISION_HEEDED = (0, 4, 3)
 """Before, jaxlib's GPU backend ignored the precision on some paths: https://github.com/jax-ml/jax/issues/14022"""

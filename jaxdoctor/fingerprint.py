@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.finding import Finding
+from jaxdoctor.facts.finding import Finding
 
 LETTERS = 32
 """Of a SHA-256 digest in hexadecimal: 128 bits, so that no two findings share one by chance."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
 
+from jaxdoctor.facts.report import Report
 from jaxdoctor.registry import Folder
-from jaxdoctor.report import Report
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,15 +6,15 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 
-from jaxdoctor.delivery import SETTINGS, X64
 from jaxdoctor.errors import WorkerError
 from jaxdoctor.expectation import level_of
-from jaxdoctor.finding import Skipped
+from jaxdoctor.facts.delivery import SETTINGS, X64
+from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.host.xla_flags import XLA_FLAGS, read_xla_flags
-from jaxdoctor.progress import Progress
 from jaxdoctor.refusals import Refusals, find_refusals
 from jaxdoctor.survey import Survey
-from jaxdoctor.worker import WorkerTimeoutError, run
+from jaxdoctor.workers.progress import Progress
+from jaxdoctor.workers.worker import WorkerTimeoutError, run
 
 SURVEY = "jaxdoctor.replay.machine:survey"
 

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxdoctor.card import ANY_TF32, HERE, Card, card_named, card_of_device_kind
-from jaxdoctor.delivery import SETTINGS, X64, Deliveries, Delivery
-from jaxdoctor.environment import Accelerator, Environment
 from jaxdoctor.expectation import deliveries_of_card, level_of
-from jaxdoctor.finding import Skipped
+from jaxdoctor.facts.delivery import SETTINGS, X64, Deliveries, Delivery
+from jaxdoctor.facts.environment import Accelerator, Environment
+from jaxdoctor.facts.finding import Skipped
+from jaxdoctor.facts.precision import Precision
 from jaxdoctor.host.cores import pool_threads, usable_cores
 from jaxdoctor.host.nvidia import NvidiaSmi, ask_nvidia_smi, kernel_driver
 from jaxdoctor.host.versions import installed_versions
 from jaxdoctor.look import PRECISION_VARIABLE, Look
-from jaxdoctor.precision import Precision
-from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.refusals import Refusals
 from jaxdoctor.survey import Survey
+from jaxdoctor.workers.progress import SILENT, Progress
 
 OVERRIDE_VARIABLE = "NVIDIA_TF32_OVERRIDE"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxdoctor.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
 
 Sourced = tuple[str, Prescription]
 """Where a prescription is from, and what it says."""

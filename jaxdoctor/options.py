@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.format import FORMATS
 from jaxdoctor.publish import NEVER, require_writable, severity_named
-from jaxdoctor.rule import RULES
-from jaxdoctor.telling import listen
+from jaxdoctor.rules.rule import RULES
+from jaxdoctor.workers.log import listen
 
 
 def complete_rule(incomplete: str) -> list[str]:

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from jaxdoctor.advising import advice
 from jaxdoctor.config.settings import Config
-from jaxdoctor.diagnose import diagnose
 from jaxdoctor.errors import JaxdoctorError
-from jaxdoctor.finding import INTERRUPTED, Finding, Skipped
+from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
+from jaxdoctor.facts.outcome import Demand, Outcome
+from jaxdoctor.facts.report import Report
 from jaxdoctor.merging import merged
-from jaxdoctor.outcome import Demand, Outcome
-from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.remembering import Memory
-from jaxdoctor.report import Report
+from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.subjects import Subject, subjects
-from jaxdoctor.telling import tell
 from jaxdoctor.waiving import against, weighed
+from jaxdoctor.workers.log import tell
+from jaxdoctor.workers.progress import SILENT, Progress
 
 LEAST_SECONDS = 1.0
 """With less time left nothing is begun."""

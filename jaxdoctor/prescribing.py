@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jaxdoctor.finding import Finding
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine import Machine
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.precision import F32
-from jaxdoctor.prescription import Means, Prescription, Setting
-from jaxdoctor.trial import Kind, Trial
 
 PRECISION_KEY = "jax_default_matmul_precision"
 

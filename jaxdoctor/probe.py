@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 
 from jaxdoctor.assembling import assemble
 from jaxdoctor.card import HERE
-from jaxdoctor.diagnose import diagnose
 from jaxdoctor.errors import JaxdoctorError, UsageError, WorkerError
-from jaxdoctor.finding import INTERRUPTED, Finding, Severity, Skipped
+from jaxdoctor.facts.finding import INTERRUPTED, Finding, Severity, Skipped
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.prescription import Prescription
+from jaxdoctor.facts.report import Report
 from jaxdoctor.machine import Machine, examine
-from jaxdoctor.outcome import Outcome, Verdict
 from jaxdoctor.prescribing import prescribe
-from jaxdoctor.prescription import Prescription
-from jaxdoctor.progress import SILENT, Progress
-from jaxdoctor.report import Report
 from jaxdoctor.rollout import Ask, replay
+from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.scenario import PREFIX, SCENARIOS, Scenario
 from jaxdoctor.source import find_source
-from jaxdoctor.worker import run
+from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.worker import run
 
 ADMIT = "jaxdoctor.replay.prepare:admit"
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.errors import UnknownNameError, UsageError
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.report import Report
 from jaxdoctor.format import FORMATS
-from jaxdoctor.report import Report
-from jaxdoctor.streams import to_stdout
+from jaxdoctor.workers.stdout import to_stdout
 
 NEVER = "never"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.registry import Folder
 
 

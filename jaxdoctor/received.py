@@ -12,13 +12,13 @@ from typing import Any
 
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.exchange import SCHEMA
-from jaxdoctor.finding import Finding, Ignored, Location, Severity, Skipped
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.precision import Precision, Rounding
-from jaxdoctor.prescription import Means, Prescription, Setting
-from jaxdoctor.report import Report
-from jaxdoctor.signature import LeafSignature, Signature
-from jaxdoctor.trial import Kind, Trial
+from jaxdoctor.facts.finding import Finding, Ignored, Location, Severity, Skipped
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import Precision, Rounding
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import LeafSignature, Signature
+from jaxdoctor.facts.trial import Kind, Trial
 
 AGAIN = "write it with --format json --output FILE by this version of jaxdoctor"
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from jaxdoctor.advising import advice
 from jaxdoctor.card import HERE
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.prescription import Means, Prescription
+from jaxdoctor.facts.report import Report
 from jaxdoctor.merging import merged
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.prescription import Means, Prescription
 from jaxdoctor.probe import probe
-from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.received import read
-from jaxdoctor.report import Report
 from jaxdoctor.rollout import Ask
 from jaxdoctor.wording import signed
+from jaxdoctor.workers.progress import SILENT, Progress
 
 STEPS = 100
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxdoctor import __version__
-from jaxdoctor.caching import cache_folder
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.exchange import written
+from jaxdoctor.facts.report import Report
 from jaxdoctor.host.versions import installed_versions
 from jaxdoctor.received import read
-from jaxdoctor.report import Report
 from jaxdoctor.subjects import Subject
+from jaxdoctor.workers.cache import cache_folder
 
 WHOLE_BYTES = 1 << 20
 """Larger files are told apart by their size and time, smaller ones by their content."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
 
 HINT = "name a Python or shell script"
 SHELL_SUFFIXES = {".sh", ".bash", ".sbatch", ".slurm", ".env"}

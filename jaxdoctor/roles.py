@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxdoctor.checkpoint import (
+from jaxdoctor.errors import UnknownNameError, UsageError
+from jaxdoctor.facts.checkpoint import (
     FIRST_MOMENTS,
     OPTIMIZERS,
     PAIRS,
@@ -19,8 +20,7 @@ from jaxdoctor.checkpoint import (
     counted,
     words,
 )
-from jaxdoctor.dtypes import dtype_named
-from jaxdoctor.errors import UnknownNameError, UsageError
+from jaxdoctor.facts.dtypes import dtype_named
 
 
 def _names(text: str) -> frozenset[str]:

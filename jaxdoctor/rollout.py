@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.caching import cache_variables
 from jaxdoctor.errors import WorkerError
-from jaxdoctor.finding import Skipped
+from jaxdoctor.facts.finding import Skipped
+from jaxdoctor.facts.precision import BF16, F32, TF32, TF32_TRUNCATED, Precision, Rounding
 from jaxdoctor.machine import Machine
-from jaxdoctor.precision import BF16, F32, TF32, TF32_TRUNCATED, Precision, Rounding
-from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.replay.patience import TOO_SLOW
 from jaxdoctor.replay.plan import (
     NativePlan,
@@ -27,7 +25,9 @@ from jaxdoctor.replay.plan import (
     Sweep,
     SweepPlan,
 )
-from jaxdoctor.worker import WorkerTimeoutError, end_all, run
+from jaxdoctor.workers.cache import cache_variables
+from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.worker import WorkerTimeoutError, end_all, run
 
 PREPARE = "jaxdoctor.replay.prepare:prepare"
 SWEEP = "jaxdoctor.replay.sweep:sweep"

@@ -9,23 +9,23 @@ from pathlib import Path
 
 from jaxdoctor.budget import DEFAULT_MEMORY, Budget
 from jaxdoctor.census import Depth, examine, number
-from jaxdoctor.checkpoint import Checkpoint, Expectations, Fault, Leaf, Series
-from jaxdoctor.diagnose import diagnose
 from jaxdoctor.discover import Found, discover, run_of, step_named
 from jaxdoctor.errors import NothingExaminedError, UnreadableError
-from jaxdoctor.finding import INTERRUPTED, Finding, Skipped
-from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.facts.checkpoint import Checkpoint, Expectations, Fault, Leaf, Series
+from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
+from jaxdoctor.facts.report import Report
 from jaxdoctor.reader import READERS, Reader
-from jaxdoctor.report import Report
 from jaxdoctor.roles import Assignment, role_of
-from jaxdoctor.rule import RULES, Rule
-from jaxdoctor.telling import tell
+from jaxdoctor.rules.diagnose import diagnose
+from jaxdoctor.rules.rule import RULES, Rule
+from jaxdoctor.workers.log import tell
+from jaxdoctor.workers.progress import SILENT, Progress
 
 LISTED = 12
 """Findings of one rule about one checkpoint that are shown; the last of them counts the others."""
 
-JUDGED = ("(checkpoint: Checkpoint)", "(series: Series)")
-"""How the rules that judge what is made here declare it; the others are not even imported."""
+FAMILIES = ("values", "counters", "dtypes", "integrity", "run")
+"""The rules that judge what is made here; the others are not even imported."""
 
 UNREAD = "unread"
 """The format of a checkpoint that no reader could say anything about."""
@@ -89,7 +89,7 @@ def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> None:
 def conclude(paths: Sequence[Path], checkpoints: Sequence[Checkpoint], options: Options) -> Report:
     """The report on checkpoints that were read."""
     runs = in_runs(checkpoints, options)
-    rules = list(RULES.load_mentioning(JUDGED))
+    rules = list(RULES.load_all(*FAMILIES))
     return Report(
         command="scan-checkpoint",
         subject=", ".join(str(path) for path in paths),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxdoctor.outcome import Verdict
+from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.registry import Folder
 
 PREFIX = "scenario:"

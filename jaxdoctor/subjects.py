@@ -12,19 +12,19 @@ from typing import Any
 from jaxdoctor.budget import size_named
 from jaxdoctor.card import HERE
 from jaxdoctor.census import Depth
-from jaxdoctor.checkpoint import Expectations
 from jaxdoctor.config.settings import Config, ProbeEntry, ScanEntry, UpdateEntry
 from jaxdoctor.discover import expand
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.precision import precision_named
+from jaxdoctor.facts.checkpoint import Expectations
+from jaxdoctor.facts.precision import precision_named
+from jaxdoctor.facts.report import Report
 from jaxdoctor.probe import probe, scenario_ask
-from jaxdoctor.progress import Progress
-from jaxdoctor.report import Report
 from jaxdoctor.roles import Assignment, expected_dtype, role_named
 from jaxdoctor.rollout import Ask
 from jaxdoctor.scan import Options
 from jaxdoctor.update import X64_SETTINGS, Wish, check_update
-from jaxdoctor.worker import run
+from jaxdoctor.workers.progress import Progress
+from jaxdoctor.workers.worker import run
 
 KINDS = ("machine", "scan", "update", "probe")
 """From cheap to dear."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from jaxdoctor.compatibility import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
-from jaxdoctor.counters import histories
-from jaxdoctor.finding import Finding
-from jaxdoctor.outcome import Outcome
-from jaxdoctor.pages import rules_of, url
-from jaxdoctor.prescription import write_python
-from jaxdoctor.report import Report
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.prescription import write_python
+from jaxdoctor.facts.report import Report
+from jaxdoctor.rules.pages import rules_of, url
 from jaxdoctor.wording import (
     clean,
     counted,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxdoctor.delivery import Delivery
-from jaxdoctor.environment import Accelerator
-from jaxdoctor.finding import Skipped
+from jaxdoctor.facts.delivery import Delivery
+from jaxdoctor.facts.environment import Accelerator
+from jaxdoctor.facts.finding import Skipped
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Role
-from jaxdoctor.diagnose import diagnose
 from jaxdoctor.discover import recognized
 from jaxdoctor.errors import UsageError, WorkerError
-from jaxdoctor.finding import Skipped
-from jaxdoctor.parameters import Parameter, is_spec, parse
-from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.finding import Skipped
+from jaxdoctor.facts.parameters import Parameter, is_spec, parse
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import Fate, Signature
 from jaxdoctor.reader import READERS
-from jaxdoctor.report import Report
 from jaxdoctor.roles import role_of
-from jaxdoctor.signature import Fate, Signature
-from jaxdoctor.worker import WorkerTimeoutError, run
+from jaxdoctor.rules.diagnose import diagnose
+from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.worker import WorkerTimeoutError, run
 
 SWEEP = "optax"
 """The target that stands for every transform which the installed optax exports."""

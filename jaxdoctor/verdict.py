@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.precision import F32
-from jaxdoctor.trial import Trial
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.precision import F32
+from jaxdoctor.facts.trial import Trial
 
 MORE_THAN_FLOAT32 = F32.mantissa_bits + 1
 """The required bits of a rollout that float32 does not keep finite and x64 does."""

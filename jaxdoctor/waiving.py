@@ -11,9 +11,9 @@ from pathlib import Path
 
 from jaxdoctor.config.settings import Config, Waiver, matches
 from jaxdoctor.errors import ConfigError, UsageError
-from jaxdoctor.finding import Finding, Ignored, Severity
+from jaxdoctor.facts.finding import Finding, Ignored, Severity
+from jaxdoctor.facts.report import Report
 from jaxdoctor.fingerprint import fingerprint, relative
-from jaxdoctor.report import Report
 
 SCHEMA = "jaxdoctor.baseline/1"
 KNOWN = "in the baseline {path}"

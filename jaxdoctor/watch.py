@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jaxdoctor.checkpoint import Checkpoint
 from jaxdoctor.discover import Found, discover
-from jaxdoctor.finding import Finding
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.report import Report
 from jaxdoctor.format import FORMATS
-from jaxdoctor.progress import SILENT
 from jaxdoctor.publish import pair, severity_named
-from jaxdoctor.report import Report
 from jaxdoctor.scan import Counted, Options, conclude, examined
+from jaxdoctor.workers.progress import SILENT
 
 POLL_SECONDS = 2.0
 """How often the folders are looked at. A save that did not change in between is a finished one."""

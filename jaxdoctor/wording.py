@@ -6,12 +6,12 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jaxdoctor.checkpoint import Checkpoint
-from jaxdoctor.environment import Environment
-from jaxdoctor.finding import Finding, Location
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.precision import F32, F64
-from jaxdoctor.trial import Kind, Trial
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.environment import Environment
+from jaxdoctor.facts.finding import Finding, Location
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32, F64
+from jaxdoctor.facts.trial import Kind, Trial
 
 KIB = 1024
 DASH = "-"

@@ -4,7 +4,7 @@ import json
 import os
 from dataclasses import replace
 
-from jaxdoctor.checkpoint import Checkpoint, Expectations, Leaf, Role, Series, Statistics
+from jaxdoctor.facts.checkpoint import Checkpoint, Expectations, Leaf, Role, Series, Statistics
 
 HOUR = 3600.0
 START = 1_700_000_000.0

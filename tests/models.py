@@ -2,9 +2,9 @@
 
 import mujoco
 
-from jaxdoctor.diagnose import diagnose
 from jaxdoctor.replay.inspect import inspect, inspect_model
-from jaxdoctor.rule import RULES
+from jaxdoctor.rules.diagnose import diagnose
+from jaxdoctor.rules.rule import RULES
 
 BALL = """<geom name="floor" type="plane" size="1 1 1"/>
 <body pos="0 0 {z}"><freejoint/><geom name="ball" size="0.1"/></body>"""

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.precision import F32, F64, TF32
-from jaxdoctor.trial import Kind, Trial
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32, F64, TF32
+from jaxdoctor.facts.trial import Kind, Trial
 
 
 def trial(failed=0, precision=TF32, kind=Kind.EMULATED, **fields):

@@ -1,6 +1,6 @@
 """Signatures to judge, built in a line."""
 
-from jaxdoctor.signature import Counter, Fate, LeafSignature, Signature, Site
+from jaxdoctor.facts.signature import Counter, Fate, LeafSignature, Signature, Site
 
 SITE = Site(
     file="train.py",

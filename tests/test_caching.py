@@ -2,7 +2,7 @@
 
 import sys
 
-from jaxdoctor.caching import COMPILED, cache_folder, cache_variables
+from jaxdoctor.workers.cache import COMPILED, cache_folder, cache_variables
 
 
 def test_the_users_cache_folder_is_used_and_made(tmp_path, monkeypatch):

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from jaxdoctor.card import card_named
-from jaxdoctor.delivery import MEASURED, Deliveries
+from jaxdoctor.facts.delivery import MEASURED, Deliveries
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32, F64, TF32, Precision
+from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine import Machine
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.precision import F32, F64, TF32, Precision
-from jaxdoctor.trial import Kind, Trial
 from tests.environments import deliveries, environment
 
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "calibrate_gpu.py"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jaxdoctor.census import DETAILED, SMALL_BYTES, Depth, examine, number, summarize
-from jaxdoctor.checkpoint import Leaf, Values
+from jaxdoctor.facts.checkpoint import Leaf, Values
 
 FLOATS = [
     np.float16,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.checkpoint import NEVER_JAX, Checkpoint, Series
-from jaxdoctor.dtypes import dtype_named
+from jaxdoctor.facts.checkpoint import NEVER_JAX, Checkpoint, Series
+from jaxdoctor.facts.dtypes import dtype_named
 from jaxdoctor.reader import READERS
 from tests.builders import START, checkpoint, counts, leaf, series
 

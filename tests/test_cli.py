@@ -87,7 +87,7 @@ def test_a_name_that_no_encoding_holds_does_not_end_the_report():
 def test_a_reader_that_has_seen_enough_is_no_error():
     process = with_command(
         """
-        from jaxdoctor.streams import to_stdout
+        from jaxdoctor.workers.stdout import to_stdout
         to_stdout(lambda out: [out.write('a line that fills the pipe\\n') for _ in range(100_000)])
         """
     )

@@ -1,7 +1,7 @@
 """Deliveries: the worst product counts."""
 
-from jaxdoctor.delivery import Arithmetic, Deliveries, Delivery
-from jaxdoctor.precision import TF32_TRUNCATED
+from jaxdoctor.facts.delivery import Arithmetic, Deliveries, Delivery
+from jaxdoctor.facts.precision import TF32_TRUNCATED
 
 
 def delivery(arithmetic, bits, *, setting="default", shape="64x64 @ 64x64"):

@@ -3,9 +3,9 @@
 import pytest
 
 from jaxdoctor.card import card_named
-from jaxdoctor.delivery import Arithmetic
 from jaxdoctor.expectation import deliveries_of_card, level_of
-from jaxdoctor.precision import BF16, F32, F64, TF32, TF32_TRUNCATED
+from jaxdoctor.facts.delivery import Arithmetic
+from jaxdoctor.facts.precision import BF16, F32, F64, TF32, TF32_TRUNCATED
 
 ADA = card_named("rtx-4090")
 

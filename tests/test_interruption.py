@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from jaxdoctor import probe, scan
-from jaxdoctor.delivery import Deliveries
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.delivery import Deliveries
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.machine import Machine
 from jaxdoctor.rollout import Ask
 from jaxdoctor.scenario import SCENARIOS, scenario_path

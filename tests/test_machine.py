@@ -5,10 +5,10 @@ import os
 import pytest
 
 from jaxdoctor import look
-from jaxdoctor.delivery import Arithmetic
 from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.facts.delivery import Arithmetic
+from jaxdoctor.facts.precision import F64, TF32
 from jaxdoctor.machine import examine
-from jaxdoctor.precision import F64, TF32
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +127,7 @@ def test_a_gpu_here_is_judged_by_what_was_measured(tmp_path, monkeypatch):
 
 
 def survey_of_a_gpu(settings, seconds, *, progress):
-    from jaxdoctor.environment import Accelerator
+    from jaxdoctor.facts.environment import Accelerator
     from jaxdoctor.survey import Survey
     from tests.test_delivery import delivery
 
@@ -185,8 +185,8 @@ def test_a_float64_worker_that_dies_leaves_float32(monkeypatch):
 def die_under_x64(settings, seconds, *, progress):
     import signal
 
-    from jaxdoctor.delivery import Delivery
-    from jaxdoctor.environment import Accelerator
+    from jaxdoctor.facts.delivery import Delivery
+    from jaxdoctor.facts.environment import Accelerator
     from jaxdoctor.survey import Survey
 
     if "x64" in settings:

@@ -1,7 +1,7 @@
 """Several prescriptions as one."""
 
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.merging import merged
-from jaxdoctor.prescription import Means, Prescription, Setting
 
 
 def setting(

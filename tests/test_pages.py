@@ -5,15 +5,15 @@ import sys
 
 import pytest
 
-from jaxdoctor import pages
-from jaxdoctor.finding import Finding, Location, Severity
-from jaxdoctor.rule import RULES
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.rules import pages
+from jaxdoctor.rules.rule import RULES
 
 SECTIONS = ("## What it saw", "## Why it matters", "## What to do", "## Example", "## Sources")
 
 
 def test_docs_rules_are_what_the_docstrings_say():
-    """After changing a rule's page, run `python -m jaxdoctor.pages`."""
+    """After changing a rule's page, run `python -m jaxdoctor.rules.pages`."""
     assert pages.stale() == []
 
 
@@ -52,7 +52,10 @@ def test_writing_changes_only_what_is_stale(tmp_path):
 
 def test_the_command_says_that_nothing_is_stale():
     done = subprocess.run(
-        [sys.executable, "-m", "jaxdoctor.pages", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "jaxdoctor.rules.pages", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert (done.returncode, done.stdout) == (0, "")

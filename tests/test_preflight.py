@@ -13,10 +13,10 @@ import pytest
 
 from jaxdoctor.config.settings import Config, ScanEntry
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.report import Report
 from jaxdoctor.preflight import Choice, _demanding, preflight
 from jaxdoctor.remembering import Memory
-from jaxdoctor.report import Report
 from jaxdoctor.subjects import subjects
 from tests.reports import HAND, WALKER
 

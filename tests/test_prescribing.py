@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from jaxdoctor.finding import Finding, Location, Severity
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.precision import F32, F64, Precision
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.precision import F32, F64, Precision
+from jaxdoctor.facts.trial import Kind
 from jaxdoctor.prescribing import prescribe
-from jaxdoctor.trial import Kind
 from tests.outcomes import outcome, trial
 
 MACHINE = SimpleNamespace(environment=SimpleNamespace(accelerator=SimpleNamespace(name="rtx-4090")))

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from jaxdoctor.prescription import WRITERS, Means, Prescription, Setting
+from jaxdoctor.facts.prescription import WRITERS, Means, Prescription, Setting
 from tests.reports import HOSTILE_NAME
 
 SETTINGS = (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxdoctor.errors import UnknownNameError, UsageError
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.publish import pair, publish, require_writable, severity_named
 from tests.reports import EMPTY, GOLDEN
 

@@ -1,11 +1,33 @@
 """Folders of plugs."""
 
-from jaxdoctor.rule import RULES
-from jaxdoctor.scan import JUDGED
+import pytest
+
+from jaxdoctor.rules.rule import RULES
+from jaxdoctor.scan import FAMILIES
+
+FACTS = {
+    "environment": {"Environment", "Deliveries"},
+    "precision": {"Outcome", "Demand"},
+    "model": {"Model"},
+    "values": {"Checkpoint", "Series"},
+    "counters": {"Checkpoint", "Series"},
+    "dtypes": {"Checkpoint", "Series"},
+    "integrity": {"Checkpoint", "Series"},
+    "run": {"Checkpoint", "Series"},
+    "update": {"Signature"},
+}
 
 
 def test_a_scan_loads_exactly_the_rules_that_judge_what_it_makes():
-    """They are told from their source, without being imported."""
+    """They are known from their family, without being imported."""
     judging = {rule.name for rule in RULES.load_all() if rule.about.__name__ in {"Checkpoint", "Series"}}
 
-    assert {rule.name for rule in RULES.load_mentioning(JUDGED)} == judging
+    assert set(RULES.names(*FAMILIES)) == judging
+
+
+@pytest.mark.parametrize("name", RULES.names())
+def test_a_rule_judges_a_fact_of_its_family(name):
+    """The annotation and the folder agree, whatever the parameter is called."""
+    rule = RULES.load(name)
+
+    assert rule.about.__name__ in FACTS[RULES.family(name)]

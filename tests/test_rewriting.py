@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.rewriting import difference
 
 

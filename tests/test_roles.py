@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.checkpoint import Leaf, Role
 from jaxdoctor.errors import UnknownNameError, UsageError
+from jaxdoctor.facts.checkpoint import Leaf, Role
 from jaxdoctor.roles import Assignment, assignment, expected_dtype, role_of
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from jaxdoctor import scan as scanning
 from jaxdoctor.cli import build
 from jaxdoctor.errors import NothingExaminedError, UnreadableError, UsageError
-from jaxdoctor.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.reader import READERS
 from jaxdoctor.scan import LISTED, Options, scan, together
 

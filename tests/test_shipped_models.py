@@ -7,11 +7,11 @@ import mujoco
 import pytest
 
 from jaxdoctor.errors import UnsupportedModelError
+from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.machine import examine
-from jaxdoctor.outcome import Verdict
 from jaxdoctor.probe import _examine
-from jaxdoctor.progress import SILENT
 from jaxdoctor.rollout import Ask
+from jaxdoctor.workers.progress import SILENT
 
 SHIPPED = Path(find_spec("mujoco.mjx").submodule_search_locations[0]) / "test_data"
 FILES = sorted(str(path.relative_to(SHIPPED)) for path in SHIPPED.rglob("*.xml"))

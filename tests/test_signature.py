@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.signature import Change, spoken
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.signature import Change, spoken
 from tests.signatures import counter, leaf, signature
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.precision import F32, F64, Precision
-from jaxdoctor.trial import Kind, Trial
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.precision import F32, F64, Precision
+from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.verdict import judge, required_bits
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from jaxdoctor.config.settings import Config, Waiver
 from jaxdoctor.errors import ConfigError, UsageError
-from jaxdoctor.finding import Finding, Location, Severity
-from jaxdoctor.report import Report
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.report import Report
 from jaxdoctor.waiving import against, baseline, weighed, write_baseline
 
 

@@ -1,6 +1,6 @@
 """The words that every format shares."""
 
-from jaxdoctor.outcome import Outcome, Verdict
+from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.wording import needs, signed
 
 

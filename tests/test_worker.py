@@ -7,7 +7,7 @@ import time
 import pytest
 
 from jaxdoctor.errors import UsageError, WorkerError
-from jaxdoctor.worker import WorkerTimeoutError, run
+from jaxdoctor.workers.worker import WorkerTimeoutError, run
 
 HERE = "tests.test_worker"
 

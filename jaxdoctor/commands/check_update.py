@@ -49,10 +49,10 @@ def check_update(
     no array of the state is made, and nothing is compiled.
     """
     from jaxdoctor.errors import UnknownNameError
-    from jaxdoctor.progress import shown
     from jaxdoctor.publish import publish
     from jaxdoctor.update import X64_SETTINGS, Wish
     from jaxdoctor.update import check_update as check
+    from jaxdoctor.workers.progress import shown
 
     if x64 not in X64_SETTINGS:
         raise UnknownNameError("--x64 setting", x64, X64_SETTINGS)

@@ -55,10 +55,10 @@ def preflight(
         return
     from jaxdoctor.preflight import Choice
     from jaxdoctor.preflight import preflight as examine
-    from jaxdoctor.progress import shown
     from jaxdoctor.publish import publish, require_writable
-    from jaxdoctor.streams import chatter_to_stderr
     from jaxdoctor.waiving import write_baseline as record
+    from jaxdoctor.workers.progress import shown
+    from jaxdoctor.workers.stdout import chatter_to_stderr
 
     chosen = _config(config)
     if write_baseline is not None:

@@ -10,13 +10,13 @@ import typer
 from jaxdoctor.card import HERE, known_cards
 from jaxdoctor.command import Command
 from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
+from jaxdoctor.facts.prescription import WRITERS
 from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
-from jaxdoctor.precision import PRECISIONS, Precision, precision_named
-from jaxdoctor.prescription import WRITERS
 from jaxdoctor.scenario import SCENARIOS
 
 if TYPE_CHECKING:
-    from jaxdoctor.report import Report
+    from jaxdoctor.facts.report import Report
     from jaxdoctor.rollout import Ask
 
 EVERYWHERE = "all-"
@@ -170,8 +170,8 @@ def _run(ask: Ask, scenario: str | None, card: str, *, quiet: bool) -> Report:
 
     from jaxdoctor.probe import probe as probing
     from jaxdoctor.probe import scenario_ask, tour
-    from jaxdoctor.progress import shown
-    from jaxdoctor.streams import chatter_to_stderr
+    from jaxdoctor.workers.progress import shown
+    from jaxdoctor.workers.stdout import chatter_to_stderr
 
     with chatter_to_stderr(), shown(quiet=quiet) as progress:
         if scenario is not None:
@@ -184,7 +184,7 @@ def _run(ask: Ask, scenario: str | None, card: str, *, quiet: bool) -> Report:
 
 
 def _publish(report: Report, emit: str | None, formats: list[str], outputs: list[Path], fail_on: str) -> int:
-    from jaxdoctor.prescription import Prescription
+    from jaxdoctor.facts.prescription import Prescription
     from jaxdoctor.publish import publish, severity_named
 
     if emit is None:

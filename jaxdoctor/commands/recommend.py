@@ -10,12 +10,12 @@ import typer
 from jaxdoctor.card import HERE
 from jaxdoctor.command import Command
 from jaxdoctor.errors import FINDINGS, UnknownNameError
+from jaxdoctor.facts.prescription import WRITERS
 from jaxdoctor.options import QuietOption, VerboseOption
-from jaxdoctor.prescription import WRITERS
 
 if TYPE_CHECKING:
-    from jaxdoctor.prescription import Prescription
-    from jaxdoctor.progress import Progress
+    from jaxdoctor.facts.prescription import Prescription
+    from jaxdoctor.workers.progress import Progress
 
 
 def _known(name: str) -> str:
@@ -54,10 +54,10 @@ def recommend(
     verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:
     """Write what to set, from earlier reports or for this machine; conflicts are said, not resolved."""
-    from jaxdoctor.progress import shown
     from jaxdoctor.recommend import recommend as merge
     from jaxdoctor.rewriting import difference
-    from jaxdoctor.streams import chatter_to_stderr
+    from jaxdoctor.workers.progress import shown
+    from jaxdoctor.workers.stdout import chatter_to_stderr
 
     with chatter_to_stderr(), shown(quiet=quiet) as progress:
         prescription = merge(reports or [], card, progress)

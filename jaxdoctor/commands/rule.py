@@ -10,9 +10,9 @@ import typer
 from jaxdoctor.command import Command
 from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.options import complete_rule
-from jaxdoctor.pages import as_json, by_code, line, page
-from jaxdoctor.rule import find_rule
-from jaxdoctor.streams import to_stdout
+from jaxdoctor.rules.pages import as_json, by_code, line, page
+from jaxdoctor.rules.rule import find_rule
+from jaxdoctor.workers.stdout import to_stdout
 
 FORMATS = ("terminal", "json")
 

@@ -60,9 +60,9 @@ def scan_checkpoint(
     # Nothing here multiplies matrices, and starting BLAS threads is half of the time of loading NumPy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from jaxdoctor.discover import expand
-    from jaxdoctor.progress import shown
     from jaxdoctor.publish import publish
     from jaxdoctor.scan import scan
+    from jaxdoctor.workers.progress import shown
 
     options = _options(
         depth=_depth(deep=deep, metadata_only=metadata_only),
@@ -105,7 +105,7 @@ def _options(
 ) -> Options:
     from jaxdoctor.budget import size_named
     from jaxdoctor.census import Depth
-    from jaxdoctor.checkpoint import Expectations
+    from jaxdoctor.facts.checkpoint import Expectations
     from jaxdoctor.roles import assignment, expected_dtype
     from jaxdoctor.scan import Options
 

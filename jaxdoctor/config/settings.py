@@ -11,7 +11,7 @@ from typing import Any
 from jaxdoctor.config.checking import YAML_WORDS, check
 from jaxdoctor.config.document import Located, find, parse
 from jaxdoctor.errors import ConfigError, UnknownNameError
-from jaxdoctor.rule import RULES
+from jaxdoctor.rules.rule import RULES
 
 
 @dataclass(frozen=True, kw_only=True)

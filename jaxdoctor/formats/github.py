@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from jaxdoctor.finding import Finding, Severity
+from jaxdoctor.facts.finding import Finding, Severity
+from jaxdoctor.facts.report import Report
 from jaxdoctor.fingerprint import relative
 from jaxdoctor.format import Format
-from jaxdoctor.report import Report
 from jaxdoctor.summary import markdown
 from jaxdoctor.wording import clean, counted, place, shortened, tally
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from jaxdoctor.facts.report import Report
 from jaxdoctor.format import Format
-from jaxdoctor.report import Report
 from jaxdoctor.web.document import document
 
 

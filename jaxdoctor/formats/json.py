@@ -6,8 +6,8 @@ import json
 from typing import TextIO
 
 from jaxdoctor.exchange import written
+from jaxdoctor.facts.report import Report
 from jaxdoctor.format import Format
-from jaxdoctor.report import Report
 
 
 def _write(report: Report, out: TextIO) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TextIO
 from xml.etree import ElementTree as ET
 
-from jaxdoctor.finding import Finding
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.report import Report
 from jaxdoctor.format import Format
-from jaxdoctor.report import Report
 from jaxdoctor.wording import clean, evidence, headline, place
 
 

@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 from jaxdoctor import __version__
 from jaxdoctor.exchange import plain
-from jaxdoctor.finding import Finding, Ignored, Severity, Skipped
+from jaxdoctor.facts.finding import Finding, Ignored, Severity, Skipped
+from jaxdoctor.facts.report import Report
 from jaxdoctor.fingerprint import fingerprint, relative
 from jaxdoctor.format import Format
-from jaxdoctor.pages import rules_of, url
-from jaxdoctor.report import Report
-from jaxdoctor.rule import Rule
+from jaxdoctor.rules.pages import rules_of, url
+from jaxdoctor.rules.rule import Rule
 from jaxdoctor.wording import clean
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

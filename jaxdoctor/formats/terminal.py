@@ -8,8 +8,8 @@ from typing import TextIO
 
 from rich.console import Console
 
+from jaxdoctor.facts.report import Report
 from jaxdoctor.format import Format
-from jaxdoctor.report import Report
 from jaxdoctor.screen import checkpoints, findings, machine, rollouts, signatures
 
 PLAIN_WIDTH = 120

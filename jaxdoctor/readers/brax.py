@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.damage import noted
 from jaxdoctor.reading.files import first_bytes

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading import jsontext
 from jaxdoctor.reading.blobs import ReadAt, Region, whole_file

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.notes import Notes
 from jaxdoctor.reading.orbax.checkpoints import read_checkpoint

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Leaf
 from jaxdoctor.errors import UnreadableError
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.damage import MissingError, UnfinishedError, noted
 from jaxdoctor.reading.deepspeed_files import is_deepspeed, read_deepspeed

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.blobs import Region, whole_file
 from jaxdoctor.reading.damage import CorruptError, UnsupportedError, noted

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.orbax.checkpoints import read_checkpoint
 from jaxdoctor.reading.orbax.places import is_checkpoint, is_item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.blobs import whole_file
 from jaxdoctor.reading.damage import CorruptError, noted

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.blobs import whole_file
 from jaxdoctor.reading.damage import DamagedError, noted

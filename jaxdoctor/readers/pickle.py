@@ -6,8 +6,8 @@ import zlib
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
 from jaxdoctor.errors import UnreadableError
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.blobs import Blob, gzip_blob, whole_file
 from jaxdoctor.reading.files import first_bytes

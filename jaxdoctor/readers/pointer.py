@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.damage import PointerError
 from jaxdoctor.reading.files import first_bytes, size_of

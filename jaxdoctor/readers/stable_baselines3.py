@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.blobs import ReadAt, Region, memory_values, whole_file
 from jaxdoctor.reading.damage import UnsupportedError, noted

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Leaf
 from jaxdoctor.errors import UnreadableError
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading import flaxtree, zarr
 from jaxdoctor.reading.damage import (

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.reader import Reader
 from jaxdoctor.reading.rank_files import read_ranks
 from jaxdoctor.reading.torch_files import TorchFile

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Values
+from jaxdoctor.facts.checkpoint import Values
 from jaxdoctor.reading.damage import CorruptError, HostileError, TruncatedError
 from jaxdoctor.reading.dtypes import Element
 from jaxdoctor.reading.files import open_regular, size_of

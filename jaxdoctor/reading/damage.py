@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-from jaxdoctor.checkpoint import Fault
 from jaxdoctor.errors import UnreadableError
+from jaxdoctor.facts.checkpoint import Fault
 
 
 class DamagedError(UnreadableError):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Leaf, Values
+from jaxdoctor.facts.checkpoint import Leaf, Values
 from jaxdoctor.reading.blobs import Region, whole_file
 from jaxdoctor.reading.damage import CorruptError, DamagedError, HostileError, UnfinishedError, noted
 from jaxdoctor.reading.files import inside, size_of

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Leaf, Values
+from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
 from jaxdoctor.reading.damage import CorruptError, DamagedError, HostileError, UnsupportedError
 from jaxdoctor.reading.dtypes import element
 from jaxdoctor.reading.files import open_regular

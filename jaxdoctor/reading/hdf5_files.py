@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Leaf, Values
 from jaxdoctor.errors import MissingExtraError, UnreadableError, WorkerError
+from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
 from jaxdoctor.reading.blobs import Region, memory_values
 from jaxdoctor.reading.damage import CorruptError, HostileError, UnsupportedError, noted
 from jaxdoctor.reading.dtypes import Element, element
 from jaxdoctor.reading.hdf5_outline import Dataset, Outline
 from jaxdoctor.reading.shapes import fits, shape
-from jaxdoctor.worker import run
+from jaxdoctor.workers.worker import run
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 DEFLATE, SHUFFLE, CHECKSUM = 1, 2, 3

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import MissingExtraError, UnreadableError
-from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.workers.progress import SILENT, Progress
 
 MOST_OBJECTS = 200_000
 MOST_CHUNKS = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from jaxdoctor.checkpoint import Fault
+from jaxdoctor.facts.checkpoint import Fault
 from jaxdoctor.reading.damage import HostileError, MissingError
 from jaxdoctor.reading.files import Member
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Leaf, Values
+from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
 from jaxdoctor.reading.blobs import Blob, ReadAt
 from jaxdoctor.reading.damage import CorruptError, HostileError, TruncatedError, noted
 from jaxdoctor.reading.dtypes import Element, element

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault
+from jaxdoctor.facts.checkpoint import Fault
 from jaxdoctor.reading.blobs import Blob
 from jaxdoctor.reading.damage import DamagedError
 from jaxdoctor.reading.inert_pickle import OPERATIONS, Pickled, read_pickle

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Leaf, Role, Values
+from jaxdoctor.facts.checkpoint import Leaf, Role, Values
 from jaxdoctor.reading.blobs import Blob, memory_values
 from jaxdoctor.reading.damage import CorruptError, HostileError
 from jaxdoctor.reading.dtypes import Element, element

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from jaxdoctor.checkpoint import Fault, Leaf, Values
+from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
 from jaxdoctor.reading.blobs import memory_values
 from jaxdoctor.reading.damage import DamagedError, HostileError
 from jaxdoctor.reading.dtypes import Element

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Values
+from jaxdoctor.facts.checkpoint import Values
 from jaxdoctor.reading.damage import TruncatedError
 from jaxdoctor.reading.dtypes import Element
 from jaxdoctor.reading.files import open_regular, read_exactly

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.reading.damage import MissingError
 from jaxdoctor.reading.torch_files import TorchFile, read_torch_file
 

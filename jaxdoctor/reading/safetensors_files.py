@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.reading.blobs import Region
 from jaxdoctor.reading.damage import CorruptError, DamagedError, HostileError, TruncatedError, noted
 from jaxdoctor.reading.dtypes import Element

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.reading.blobs import Region, whole_file
 from jaxdoctor.reading.damage import CorruptError, TruncatedError, UnsupportedError, noted
 from jaxdoctor.reading.dtypes import Element

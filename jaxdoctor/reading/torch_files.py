@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.reading.blobs import Blob, Region
 from jaxdoctor.reading.damage import CorruptError, DamagedError, HostileError, noted
 from jaxdoctor.reading.files import size_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Values
+from jaxdoctor.facts.checkpoint import Fault, Values
 from jaxdoctor.reading.blobs import Blob, Region
 from jaxdoctor.reading.damage import CorruptError, HostileError, TruncatedError, UnsupportedError, noted
 from jaxdoctor.reading.dtypes import WIDTHS, Element

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Values
+from jaxdoctor.facts.checkpoint import Values
 from jaxdoctor.reading.codecs import PIECE, decoded
 from jaxdoctor.reading.crc import crc32c
 from jaxdoctor.reading.damage import CorruptError, TruncatedError

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Fault, Values
+from jaxdoctor.facts.checkpoint import Fault, Values
 from jaxdoctor.reading.blobs import Blob, Inflated, Region, whole_file
 from jaxdoctor.reading.damage import (
     CorruptError,

@@ -13,13 +13,13 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from jaxdoctor.precision import F32
-from jaxdoctor.progress import SILENT, Progress
+from jaxdoctor.facts.precision import F32
 from jaxdoctor.replay.emulated import Program, Widths, emulate
 from jaxdoctor.replay.fields import floating_leaves, nonfinite_fields
 from jaxdoctor.replay.plan import Lane
 from jaxdoctor.replay.record import Recording, record
 from jaxdoctor.replay.support import mjx_refusals
+from jaxdoctor.workers.progress import SILENT, Progress
 
 CHUNK_STEPS = 25
 """Steps between two looks at the clock and at who has failed."""

@@ -8,9 +8,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap, Servo, Softness
 from jaxdoctor.mjcf import warnings_heard
-from jaxdoctor.model import Hull, LimitViolation, Loop, Model, Overlap, Servo, Softness
-from jaxdoctor.progress import SILENT, Progress
 from jaxdoctor.replay.mass import is_matrix_product
 from jaxdoctor.replay.pairs import geom_pairs
 from jaxdoctor.replay.poses import Pose, poses, start_poses
@@ -18,6 +17,7 @@ from jaxdoctor.replay.spots import Spots
 from jaxdoctor.replay.support import ignored, refused
 from jaxdoctor.replay.tensors import inertias, judged_mass_matrix
 from jaxdoctor.source import load_model
+from jaxdoctor.workers.progress import SILENT, Progress
 
 RANDOM_POSES = 30
 """Random poses in which the mass matrix is looked at, besides qpos0 and the keyframes."""

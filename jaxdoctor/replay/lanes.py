@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxdoctor.delivery import Arithmetic
-from jaxdoctor.precision import Rounding
+from jaxdoctor.facts.delivery import Arithmetic
+from jaxdoctor.facts.precision import Rounding
 
 Values = NDArray[Any]
 

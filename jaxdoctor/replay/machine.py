@@ -9,13 +9,13 @@ from typing import Any
 import jax
 
 from jaxdoctor.card import card_of_device_kind, has_tf32
-from jaxdoctor.delivery import X64, Delivery
-from jaxdoctor.environment import Accelerator
-from jaxdoctor.finding import Skipped
+from jaxdoctor.facts.delivery import X64, Delivery
+from jaxdoctor.facts.environment import Accelerator
+from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.product import PRODUCTS
-from jaxdoctor.progress import Progress
 from jaxdoctor.replay.product_probe import ProductProbe
 from jaxdoctor.survey import Survey
+from jaxdoctor.workers.progress import Progress
 
 
 def survey(settings: Sequence[str], seconds: float, *, progress: Progress) -> Survey:

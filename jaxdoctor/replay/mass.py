@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from jaxdoctor.precision import F32, Precision, Rounding
+from jaxdoctor.facts.precision import F32, Precision, Rounding
 
 Array = npt.NDArray[Any]
 

@@ -7,14 +7,14 @@ import time
 
 import numpy as np
 
-from jaxdoctor.progress import Progress
+from jaxdoctor.facts.trial import wilson
 from jaxdoctor.replay.ensemble import STATE, Ensemble, Rollout, States
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judge
 from jaxdoctor.replay.patience import first_step_within
 from jaxdoctor.replay.plan import Judgement, Lane, NativePlan, NativeReplay
 from jaxdoctor.replay.record import Recording
 from jaxdoctor.replay.scratch import Reference, Scratch
-from jaxdoctor.trial import wilson
+from jaxdoctor.workers.progress import Progress
 
 TIMED_RUNS = 3
 """The fastest of so many is the time of a step: whatever disturbs only makes it slower."""

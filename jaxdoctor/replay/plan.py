@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jaxdoctor.model import Model
-from jaxdoctor.precision import F32, Precision
+from jaxdoctor.facts.model import Model
+from jaxdoctor.facts.precision import F32, Precision
 
 
 @dataclass(frozen=True, kw_only=True)

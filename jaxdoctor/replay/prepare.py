@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import UnsupportedModelError
-from jaxdoctor.progress import Progress
 from jaxdoctor.replay.controls import read_controls
 from jaxdoctor.replay.inspect import inspect_model
 from jaxdoctor.replay.plan import Prepared, RecordPlan
@@ -15,6 +14,7 @@ from jaxdoctor.replay.scratch import Scratch
 from jaxdoctor.replay.spots import Spots
 from jaxdoctor.replay.support import refused, try_mjx
 from jaxdoctor.source import load_model
+from jaxdoctor.workers.progress import Progress
 
 
 def admit(argument: str, controls: str | None, *, progress: Progress) -> None:

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from jaxdoctor.delivery import X64, Arithmetic, Delivery
+from jaxdoctor.facts.delivery import X64, Arithmetic, Delivery
 from jaxdoctor.product import Convolution, Dot, Product
 from jaxdoctor.replay.lane_operands import SIDES, LaneOperands, lane_operands
 from jaxdoctor.replay.lanes import Values, classify

@@ -8,8 +8,8 @@ from typing import Any
 
 import mujoco
 
+from jaxdoctor.facts.model import Spot
 from jaxdoctor.mjcf import BINARY_SUFFIX, element_line, warnings_heard
-from jaxdoctor.model import Spot
 from jaxdoctor.scenario import PREFIX, scenario_path
 
 KINDS = {

@@ -15,8 +15,8 @@ from typing import Any
 import mujoco
 
 from jaxdoctor.errors import UnsupportedModelError
+from jaxdoctor.facts.model import Feature
 from jaxdoctor.mjcf import element_line
-from jaxdoctor.model import Feature
 from jaxdoctor.replay.pairs import geom_pairs
 from jaxdoctor.replay.spots import Spots
 

@@ -6,15 +6,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jaxdoctor.precision import F32, Precision, Rounding
-from jaxdoctor.progress import Progress
+from jaxdoctor.facts.precision import F32, Precision, Rounding
+from jaxdoctor.facts.trial import Interval, wilson
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
 from jaxdoctor.replay.judge import horizon, judge, one_step_error
 from jaxdoctor.replay.patience import first_step_within
 from jaxdoctor.replay.plan import Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.record import Recording
 from jaxdoctor.replay.scratch import Reference, Scratch
-from jaxdoctor.trial import Interval, wilson
+from jaxdoctor.workers.progress import Progress
 
 MOST_SUSPECTS = 16
 """So many products are tried one by one."""

@@ -8,8 +8,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from jaxdoctor.model import Joint, MassMatrix
-from jaxdoctor.precision import F32, TF32, TF32_TRUNCATED, Precision
+from jaxdoctor.facts.model import Joint, MassMatrix
+from jaxdoctor.facts.precision import F32, TF32, TF32_TRUNCATED, Precision
 from jaxdoctor.replay.mass import Array, factors, is_positive_definite, matrix, pivots
 from jaxdoctor.replay.poses import Pose
 from jaxdoctor.replay.spots import Spots

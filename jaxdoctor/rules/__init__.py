@@ -1,1 +1,1 @@
-"""One file a rule. JD1xx environment, JD2xx precision, JD3xx checkpoint, JD4xx run, JD5xx update."""
+"""One file a rule, in the folder of its family, which is told by the first digits of the code."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxdoctor.outcome import Verdict
+from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.scenario import Scenario
 
 SCENARIO = Scenario(

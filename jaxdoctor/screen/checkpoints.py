@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.checkpoint import Checkpoint, Series
-from jaxdoctor.counters import History, histories
-from jaxdoctor.report import Report
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.histories import History, histories
+from jaxdoctor.facts.report import Report
 from jaxdoctor.screen.lines import bar, glyphs, labelled, say, table
 from jaxdoctor.wording import DASH, counted, dtypes, in_bytes, number, percent, shortened
 

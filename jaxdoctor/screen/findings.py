@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from jaxdoctor.finding import Finding
-from jaxdoctor.prescription import write_python
-from jaxdoctor.report import Report
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.prescription import write_python
+from jaxdoctor.facts.report import Report
 from jaxdoctor.screen.lines import STYLES, say
 from jaxdoctor.wording import clean, counted, place, shortened, tally
 

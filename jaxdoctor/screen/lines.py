@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.outcome import Verdict
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.wording import clean
 
 FIRST_COLUMN = 10

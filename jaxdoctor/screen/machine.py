@@ -7,8 +7,8 @@ from statistics import median
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.delivery import MEASURED, Delivery
-from jaxdoctor.report import Report
+from jaxdoctor.facts.delivery import MEASURED, Delivery
+from jaxdoctor.facts.report import Report
 from jaxdoctor.screen.lines import labelled, table
 from jaxdoctor.wording import DASH, counted, machine
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.report import Report
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.trial import Trial
 from jaxdoctor.screen.lines import VERDICT_STYLES, glyphs, labelled, say, table
-from jaxdoctor.trial import Trial
 from jaxdoctor.wording import (
     DASH,
     clean,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 
 from jaxdoctor.compatibility import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
-from jaxdoctor.report import Report
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import LeafSignature, Signature
 from jaxdoctor.screen.lines import labelled, say, table
-from jaxdoctor.signature import LeafSignature, Signature
 from jaxdoctor.wording import DASH, counted, shortened
 
 MOST_LEAVES = 40

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jaxdoctor.dtypes import dtype_named
-from jaxdoctor.signature import Counter, Fate, Site
+from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.signature import Counter, Fate, Site
 from jaxdoctor.trace import forecast
 from jaxdoctor.trace.counting import Reading
 from jaxdoctor.trace.graph import Graph, Op, depends, site_of, user_frames

@@ -12,9 +12,8 @@ from typing import Any
 import jax
 
 from jaxdoctor.errors import JaxdoctorError
-from jaxdoctor.parameters import Parameter
-from jaxdoctor.progress import Progress
-from jaxdoctor.signature import Change, Counter, LeafSignature, Signature
+from jaxdoctor.facts.parameters import Parameter
+from jaxdoctor.facts.signature import Change, Counter, LeafSignature, Signature
 from jaxdoctor.trace import places
 from jaxdoctor.trace.counters import counters_of
 from jaxdoctor.trace.counting import Reading
@@ -24,6 +23,7 @@ from jaxdoctor.trace.rounds import Round, loop_error, settle
 from jaxdoctor.trace.target import Subject, build, find, raised
 from jaxdoctor.trace.tree import Static, abstract, compare
 from jaxdoctor.trace.weights import params_tree
+from jaxdoctor.workers.progress import Progress
 
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from jaxdoctor.dtypes import dtype_named
-from jaxdoctor.signature import Counter, Fate, Site
+from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.signature import Counter, Fate, Site
 
 LARGEST_EXPONENT: Mapping[str, int] = {"float64": 1024, "float32": 128, "float16": 16, "bfloat16": 128}
 """Every finite value is below 2 to this power."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from jax.extend import core
 
-from jaxdoctor.signature import Site
+from jaxdoctor.facts.signature import Site
 from jaxdoctor.trace.target import is_users
 
 CALLS = {

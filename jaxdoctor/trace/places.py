@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jaxdoctor.dtypes import dtype_named
-from jaxdoctor.signature import LeafSignature, Site
+from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.signature import LeafSignature, Site
 from jaxdoctor.trace.graph import Graph, Op, Value, site_of
 
 MOST_SITES = 3

@@ -13,12 +13,12 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.errors import JaxdoctorError, MissingExtraError, NothingExaminedError
-from jaxdoctor.parameters import parse
-from jaxdoctor.progress import Progress
-from jaxdoctor.signature import Signature
+from jaxdoctor.facts.parameters import parse
+from jaxdoctor.facts.signature import Signature
 from jaxdoctor.trace.examine import is_x64, refusal, sign
 from jaxdoctor.trace.target import Subject, first_line, of_transform
 from jaxdoctor.trace.weights import params_tree
+from jaxdoctor.workers.progress import Progress
 
 PARAMETERS = parse("w=float32[8,4],b=float32[4]")
 DTYPES = ("float32", "bfloat16", "float16")

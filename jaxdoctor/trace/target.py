@@ -217,7 +217,7 @@ def is_users(file: str) -> bool:
         "/jax/",
         "/jaxlib/",
         "/jaxdoctor/trace/",
-        "/jaxdoctor/worker.py",
+        "/jaxdoctor/workers/worker.py",
         "/contextlib.py",
         "/functools.py",
     )

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import jax
 
-from jaxdoctor.signature import LeafSignature
+from jaxdoctor.facts.signature import LeafSignature
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.errors import UsageError
-from jaxdoctor.parameters import Parameter
+from jaxdoctor.facts.parameters import Parameter
 
 
 def params_tree(source: Any, dtype: str | None) -> Any:

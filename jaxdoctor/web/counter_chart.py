@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from jaxdoctor.counters import History
+from jaxdoctor.facts.histories import History
 from jaxdoctor.web.chart import BOTTOM, HEIGHT, RIGHT, WIDTH, chart, label, level
 from jaxdoctor.web.markup import Markup, joined, tag
 from jaxdoctor.wording import number, percent

@@ -7,8 +7,8 @@ import hashlib
 from importlib.resources import files
 
 from jaxdoctor import __version__
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.report import Report
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
 from jaxdoctor.web import sections
 from jaxdoctor.web.markup import Markup, joined, tag, text
 from jaxdoctor.wording import counted, meaning, needs, scale, signed, tally, worst

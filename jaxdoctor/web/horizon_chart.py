@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from jaxdoctor.outcome import Outcome
-from jaxdoctor.trial import Trial
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.trial import Trial
 from jaxdoctor.web.chart import BOTTOM, RIGHT, WIDTH, chart, label, upright
 from jaxdoctor.web.markup import Markup, tag
 from jaxdoctor.wording import shortened, steps, worth_showing

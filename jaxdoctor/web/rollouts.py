@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jaxdoctor.delivery import Delivery
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.report import Report
-from jaxdoctor.trial import Trial
+from jaxdoctor.facts.delivery import Delivery
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.trial import Trial
 from jaxdoctor.web.horizon_chart import horizon_chart
 from jaxdoctor.web.markup import Cell, Markup, figure, joined, path, table, tag
 from jaxdoctor.web.share_chart import share_chart

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jaxdoctor.checkpoint import Checkpoint, Series
-from jaxdoctor.counters import History, histories
-from jaxdoctor.report import Report
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.histories import History, histories
+from jaxdoctor.facts.report import Report
 from jaxdoctor.web.counter_chart import COLOURS, counter_chart
 from jaxdoctor.web.markup import Cell, Markup, figure, joined, path, table, tag
 from jaxdoctor.wording import counted, dtypes, in_bytes, number, percent

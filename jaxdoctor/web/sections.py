@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from jaxdoctor.finding import Finding
-from jaxdoctor.pages import rules_of, url
-from jaxdoctor.prescription import WRITERS
-from jaxdoctor.report import Report
-from jaxdoctor.rule import Rule
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.prescription import WRITERS
+from jaxdoctor.facts.report import Report
+from jaxdoctor.rules.pages import rules_of, url
+from jaxdoctor.rules.rule import Rule
 from jaxdoctor.web.markup import Cell, Markup, joined, path, table, tag
 from jaxdoctor.web.rollouts import products, rollouts
 from jaxdoctor.web.saved import checkpoints

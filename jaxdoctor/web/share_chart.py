@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jaxdoctor.outcome import Outcome
-from jaxdoctor.precision import F32, Rounding
-from jaxdoctor.trial import Kind, Trial
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.precision import F32, Rounding
+from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.web.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, chart, label, level, upright
 from jaxdoctor.web.markup import Markup, joined, tag
 from jaxdoctor.wording import first_bad, interval, precision, shortened

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jaxdoctor.compatibility import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
-from jaxdoctor.report import Report
-from jaxdoctor.signature import LeafSignature, Signature
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import LeafSignature, Signature
 from jaxdoctor.web.markup import Cell, Markup, joined, path, table, tag
 from jaxdoctor.wording import counted
 

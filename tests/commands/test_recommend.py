@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from jaxdoctor.advising import advice
 from jaxdoctor.cli import build
 from jaxdoctor.errors import UnknownNameError, UnreadableError
-from jaxdoctor.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.prescription import Means
+from jaxdoctor.facts.report import Report
 from jaxdoctor.formats.json import FORMAT
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.prescription import Means
 from jaxdoctor.recommend import Verification, variables
-from jaxdoctor.report import Report
 from tests.reports import EMPTY, GOLDEN, HAND, PRESCRIPTION
 
 

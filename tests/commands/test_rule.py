@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from jaxdoctor.cli import build
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.rule import RULES
+from jaxdoctor.rules.rule import RULES
 
 
 def rule(*arguments):
@@ -35,7 +35,7 @@ def test_json_holds_what_the_page_says():
     document = json.loads(rule("JD101", "--format", "json"))
 
     (entry,) = document["rules"]
-    assert document["schema"] == "jaxdoctor.rules/1"
+    assert document["schema"] == "jaxdoctor.rules.rules/1"
     assert entry["name"] == "tf32-by-default"
     assert entry["url"].endswith("/docs/rules/tf32-by-default.md")
     assert rule("JD101") == f"# tf32-by-default (JD101, note)\n\n{entry['page']}\n"

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
 from jaxdoctor.formats.github import FORMAT
 from jaxdoctor.formats.terminal import FORMAT as TERMINAL
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.report import Report
 from tests.reports import GOLDEN, HOSTILE, HUGE
 
 COMMAND = re.compile(r"::(\w+) ?([^:]*)::(.*)")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxdoctor import __version__, pages
+from jaxdoctor import __version__
 from jaxdoctor.format import FORMATS
 from jaxdoctor.registry import Folder
-from jaxdoctor.rule import Rule
+from jaxdoctor.rules import pages
+from jaxdoctor.rules.rule import Rule
 from tests.reports import EMPTY, GOLDEN, HOSTILE, HUGE
 
 FOLDER = Path(__file__).parent / "golden"

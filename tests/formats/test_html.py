@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.checkpoint import Series
-from jaxdoctor.counters import histories
+from jaxdoctor.facts.checkpoint import Series
+from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
 from jaxdoctor.formats.html import FORMAT
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.report import Report
 from jaxdoctor.web.counter_chart import counter_chart
 from jaxdoctor.web.horizon_chart import horizon_chart
 from jaxdoctor.web.share_chart import share_chart

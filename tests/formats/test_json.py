@@ -8,10 +8,10 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from jaxdoctor.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
 from jaxdoctor.formats.json import FORMAT
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.report import Report
 from tests.reports import EMPTY, GOLDEN, HAND, HOSTILE, HUGE
 
 SCHEMA = json.loads(files("jaxdoctor").joinpath("schema/report-1.json").read_text())

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.formats.junit import FORMAT
 from tests.reports import EMPTY, GOLDEN, HOSTILE, HUGE
 

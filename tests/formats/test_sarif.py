@@ -8,9 +8,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from jaxdoctor.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.report import Report
 from jaxdoctor.formats.sarif import FORMAT
-from jaxdoctor.report import Report
 from tests.reports import EMPTY, GOLDEN, HOSTILE, HUGE
 
 SCHEMA = json.loads((Path(__file__).parent / "sarif_subset.json").read_text())

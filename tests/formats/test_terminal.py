@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.checkpoint import Series
-from jaxdoctor.delivery import Arithmetic
+from jaxdoctor.facts.checkpoint import Series
+from jaxdoctor.facts.delivery import Arithmetic
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
 from jaxdoctor.formats.terminal import FORMAT
-from jaxdoctor.outcome import Outcome, Verdict
-from jaxdoctor.report import Report
 from tests.reports import (
     CHECKPOINTS,
     DELIVERIES,

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint
 from jaxdoctor.errors import UnreadableError
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.reader import Reader
 
 PIECES = 64

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Role
+from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.readers import orbax
 from jaxdoctor.readers.flax_nnx import READER
 from tests.readers.fuzz import CALM, damage, damaged, insist_calm

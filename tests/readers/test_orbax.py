@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Role
+from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.readers.orbax import READER
 from jaxdoctor.reading.orbax import places
 from tests.readers.fuzz import CALM, damage, damaged, insist_calm

@@ -16,7 +16,7 @@ from brax.io import model
 from hypothesis import given
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Role
+from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.readers.pickle import READER
 from tests.readers.fuzz import CALM, damage, damaged, insist_calm
 

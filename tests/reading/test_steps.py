@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.checkpoint import Fault
+from jaxdoctor.facts.checkpoint import Fault
 from jaxdoctor.reading.notes import EACH, Notes
 from jaxdoctor.reading.steps import is_step_name, named_step
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import mujoco
 import pytest
 
-from jaxdoctor.diagnose import diagnose
 from jaxdoctor.errors import UnsupportedModelError
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.replay.inspect import inspect
+from jaxdoctor.rules.diagnose import diagnose
 from tests.models import arm, fact, mjcf
 
 SHIPPED = Path(find_spec("mujoco.mjx").submodule_search_locations[0]) / "test_data"

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from jaxdoctor.delivery import Arithmetic
+from jaxdoctor.facts.delivery import Arithmetic
 from jaxdoctor.product import PRODUCTS, Convolution
 from jaxdoctor.replay.lane_operands import SIDES, lane_operands
 from jaxdoctor.replay.lanes import classify, lane_values

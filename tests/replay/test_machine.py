@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from jaxdoctor.progress import SILENT
 from jaxdoctor.replay import machine
+from jaxdoctor.workers.progress import SILENT
 
 
 def device(kind, platform="gpu", **fields):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxdoctor.precision import BF16, F32, TF32, TF32_TRUNCATED, Precision
+from jaxdoctor.facts.precision import BF16, F32, TF32, TF32_TRUNCATED, Precision
 from jaxdoctor.replay.mass import factors, is_positive_definite, matrix, pivots, rounded
 from jaxdoctor.scenario import scenario_path
 

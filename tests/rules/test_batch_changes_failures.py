@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jaxdoctor.rules.batch_changes_failures import batch_changes_failures
+from jaxdoctor.rules.precision.batch_changes_failures import batch_changes_failures
 from tests.outcomes import outcome, trial
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.bf16_dots_by_flag import bf16_dots_by_flag
+from jaxdoctor.rules.environment.bf16_dots_by_flag import bf16_dots_by_flag
 from tests.environments import environment, only
 
 

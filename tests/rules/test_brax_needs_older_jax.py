@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.brax_needs_older_jax import brax_needs_older_jax
+from jaxdoctor.rules.environment.brax_needs_older_jax import brax_needs_older_jax
 from tests.environments import environment, only
 
 

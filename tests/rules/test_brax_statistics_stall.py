@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.brax_statistics_stall import brax_statistics_stall
+from jaxdoctor.rules.environment.brax_statistics_stall import brax_statistics_stall
 from tests.environments import environment, only
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.brax_steps_wrap import brax_steps_wrap
+from jaxdoctor.rules.environment.brax_steps_wrap import brax_steps_wrap
 from tests.environments import environment, only
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.cholesky_pool_too_small import cholesky_pool_too_small
+from jaxdoctor.rules.environment.cholesky_pool_too_small import cholesky_pool_too_small
 from tests.environments import CPU, environment, only
 
 

@@ -1,8 +1,8 @@
 """Parts that cannot be what was written."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.corrupt_data import corrupt_data
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.corrupt_data import corrupt_data
 from tests.builders import checkpoint, judged
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.counter_disagrees import counter_disagrees
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.counters.counter_disagrees import counter_disagrees
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.counter_near_limit import counter_near_limit
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.counters.counter_near_limit import counter_near_limit
 from tests.builders import checkpoint, counts, judged, leaf, series
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.counter_saturated import counter_saturated
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.counters.counter_saturated import counter_saturated
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.counter_stalled import counter_stalled
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.counters.counter_stalled import counter_stalled
 from tests.builders import counts, judged
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.counter_truncates_on_restore import counter_truncates_on_restore
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.counters.counter_truncates_on_restore import counter_truncates_on_restore
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -1,7 +1,7 @@
 """JD507: counts that stand still."""
 
-from jaxdoctor.rules.counter_will_stall import counter_will_stall
-from jaxdoctor.signature import Fate
+from jaxdoctor.facts.signature import Fate
+from jaxdoctor.rules.update.counter_will_stall import counter_will_stall
 from tests.signatures import counter, hits, signature
 
 

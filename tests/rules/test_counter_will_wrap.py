@@ -2,9 +2,9 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.counter_will_wrap import counter_will_wrap
-from jaxdoctor.signature import Fate
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.signature import Fate
+from jaxdoctor.rules.update.counter_will_wrap import counter_will_wrap
 from tests.signatures import counter, hits, signature
 
 

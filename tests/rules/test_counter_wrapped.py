@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.counter_wrapped import counter_wrapped
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.counters.counter_wrapped import counter_wrapped
 from tests.builders import checkpoint, counts, judged, leaf, series
 
 PLAYGROUND = [666894336, 1333788672, 2000683008, -1627389952, -960495616, -293601280, 373293056]

@@ -1,7 +1,7 @@
 """Second moments that are zero, denormal or negative."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.dead_second_moment import dead_second_moment
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.values.dead_second_moment import dead_second_moment
 from tests.builders import checkpoint, judged, leaf
 
 

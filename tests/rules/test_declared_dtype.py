@@ -1,7 +1,7 @@
 """What a config declares beside what the file holds."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.declared_dtype import declared_dtype
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.declared_dtype import declared_dtype
 from tests.builders import checkpoint, judged, leaf
 
 

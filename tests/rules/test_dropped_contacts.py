@@ -1,6 +1,6 @@
 """JD214: caps on contacts."""
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from tests.models import findings, mjcf
 
 RULE = "dropped-contacts"

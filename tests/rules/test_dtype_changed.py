@@ -1,7 +1,7 @@
 """A leaf with two dtypes in one run."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.dtype_changed import dtype_changed
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.dtype_changed import dtype_changed
 from tests.builders import checkpoint, judged, leaf, series
 
 

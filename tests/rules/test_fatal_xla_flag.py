@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.fatal_xla_flag import fatal_xla_flag
+from jaxdoctor.rules.environment.fatal_xla_flag import fatal_xla_flag
 from tests.environments import environment, only
 
 

@@ -1,7 +1,7 @@
 """float16 at its end."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.half_range import half_range
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.values.half_range import half_range
 from tests.builders import checkpoint, judged, leaf
 
 

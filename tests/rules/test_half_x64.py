@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.half_x64 import half_x64
+from jaxdoctor.rules.environment.half_x64 import half_x64
 from tests.environments import environment, only
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jaxdoctor.rules.hidden_nan import hidden_nan
+from jaxdoctor.rules.precision.hidden_nan import hidden_nan
 from tests.outcomes import outcome, trial
 
 

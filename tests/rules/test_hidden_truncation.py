@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.hidden_truncation import hidden_truncation
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.hidden_truncation import hidden_truncation
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from jaxdoctor.delivery import Arithmetic, Deliveries
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.high_equals_default import high_equals_default
+from jaxdoctor.facts.delivery import Arithmetic, Deliveries
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.environment.high_equals_default import high_equals_default
 from tests.environments import deliveries, only
 
 

@@ -1,6 +1,6 @@
 """JD206 on outcomes."""
 
-from jaxdoctor.rules.highest_not_enough import highest_not_enough
+from jaxdoctor.rules.precision.highest_not_enough import highest_not_enough
 from tests.outcomes import outcome, trial
 
 CONVEX = "mujoco/mjx/_src/collision_convex.py:628 (_create_contact_manifold)"

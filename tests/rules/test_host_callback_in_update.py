@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jaxdoctor.rules.host_callback_in_update import host_callback_in_update
+from jaxdoctor.rules.update.host_callback_in_update import host_callback_in_update
 from tests.signatures import SITE, hits, signature
 
 

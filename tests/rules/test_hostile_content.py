@@ -1,8 +1,8 @@
 """What no honest writer writes."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.hostile_content import hostile_content
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.hostile_content import hostile_content
 from tests.builders import checkpoint, judged
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.idle_gpu import idle_gpu
+from jaxdoctor.rules.environment.idle_gpu import idle_gpu
 from tests.environments import environment, only
 
 

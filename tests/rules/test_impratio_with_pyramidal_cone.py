@@ -1,6 +1,6 @@
 """JD219: impratio under the wrong cone."""
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from tests.models import BALL, arm, findings, mjcf
 
 RULE = "impratio-with-pyramidal-cone"

@@ -1,6 +1,6 @@
 """JD210: a mass matrix that rounding makes indefinite."""
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from tests.models import arm, findings, mjcf
 
 RULE = "indefinite-mass-matrix"

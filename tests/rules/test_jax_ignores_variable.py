@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.jax_ignores_variable import jax_ignores_variable
+from jaxdoctor.rules.environment.jax_ignores_variable import jax_ignores_variable
 from tests.environments import environment, only
 
 

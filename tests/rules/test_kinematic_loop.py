@@ -1,6 +1,6 @@
 """JD213: loops held by constraints."""
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from tests.models import arm, findings, mjcf
 
 RULE = "kinematic-loop"

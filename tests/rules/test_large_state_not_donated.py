@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.large_state_not_donated import large_state_not_donated
+from jaxdoctor.rules.update.large_state_not_donated import large_state_not_donated
 from tests.signatures import hits, signature
 
 

@@ -1,6 +1,6 @@
 """JD221: joints that start outside their range."""
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from tests.models import arm, findings, mjcf
 
 RULE = "limit-violated-at-start"

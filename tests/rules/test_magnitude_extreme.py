@@ -1,7 +1,7 @@
 """Values whose square overflows."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.magnitude_extreme import magnitude_extreme
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.values.magnitude_extreme import magnitude_extreme
 from tests.builders import checkpoint, judged, leaf
 
 

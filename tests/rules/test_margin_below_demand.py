@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.outcome import Demand, Outcome, Verdict
-from jaxdoctor.rules.margin_below_demand import margin_below_demand
+from jaxdoctor.facts.outcome import Demand, Outcome, Verdict
+from jaxdoctor.rules.precision.margin_below_demand import margin_below_demand
 
 SPARSE = Outcome(
     subject="hand.xml",

@@ -1,8 +1,8 @@
 """Files that are named and not there."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.missing_file import missing_file
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.missing_file import missing_file
 from tests.builders import checkpoint, judged
 
 

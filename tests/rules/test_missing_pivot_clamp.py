@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.missing_pivot_clamp import missing_pivot_clamp
+from jaxdoctor.rules.environment.missing_pivot_clamp import missing_pivot_clamp
 from tests.environments import environment, only
 
 

@@ -1,7 +1,7 @@
 """JD201 on outcomes."""
 
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.rules.nan_at_delivered_precision import nan_at_delivered_precision
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.rules.precision.nan_at_delivered_precision import nan_at_delivered_precision
 from tests.outcomes import outcome
 
 MAKE_M = "mujoco/mjx/_src/support.py:67 (make_m)"

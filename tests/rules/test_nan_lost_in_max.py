@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.nan_lost_in_max import nan_lost_in_max
+from jaxdoctor.rules.environment.nan_lost_in_max import nan_lost_in_max
 from tests.environments import environment, only
 
 

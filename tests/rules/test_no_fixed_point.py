@@ -1,6 +1,6 @@
 """JD503: a state that never settles."""
 
-from jaxdoctor.rules.no_fixed_point import no_fixed_point
+from jaxdoctor.rules.update.no_fixed_point import no_fixed_point
 from tests.signatures import hits, leaf, signature
 
 

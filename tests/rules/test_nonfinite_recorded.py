@@ -1,7 +1,7 @@
 """What the run itself wrote down about values that were not finite."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.nonfinite_recorded import nonfinite_recorded
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.values.nonfinite_recorded import nonfinite_recorded
 from tests.builders import checkpoint, judged, leaf
 
 

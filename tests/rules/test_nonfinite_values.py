@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.nonfinite_values import nonfinite_values
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.values.nonfinite_values import nonfinite_values
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.optimizer_narrower import optimizer_narrower
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.optimizer_narrower import optimizer_narrower
 from tests.builders import checkpoint, judged, leaf
 
 

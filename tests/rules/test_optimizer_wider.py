@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.optimizer_wider import optimizer_wider
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.optimizer_wider import optimizer_wider
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -1,6 +1,6 @@
 """JD220: geoms that start inside one another."""
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from tests.models import BALL, findings, mjcf
 
 RULE = "penetration-at-start"

@@ -1,8 +1,8 @@
 """Pointers in place of weights."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.pointer_not_data import pointer_not_data
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.pointer_not_data import pointer_not_data
 from tests.builders import checkpoint, judged
 
 

@@ -1,7 +1,7 @@
 """JD207 on outcomes."""
 
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.rules.reference_warns import reference_warns
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.rules.precision.reference_warns import reference_warns
 from tests.outcomes import outcome
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.refused_jax_setting import refused_jax_setting
+from jaxdoctor.rules.environment.refused_jax_setting import refused_jax_setting
 from tests.environments import environment, only
 
 

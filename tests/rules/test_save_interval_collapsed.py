@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.save_interval_collapsed import save_interval_collapsed
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.run.save_interval_collapsed import save_interval_collapsed
 from tests.builders import checkpoint, judged, series
 
 

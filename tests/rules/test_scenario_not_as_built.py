@@ -1,7 +1,7 @@
 """JD209 on outcomes."""
 
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.rules.scenario_not_as_built import scenario_not_as_built
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.rules.precision.scenario_not_as_built import scenario_not_as_built
 from tests.outcomes import outcome
 
 

@@ -1,8 +1,8 @@
 """Shards that do not fit together."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.shards_disagree import shards_disagree
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.shards_disagree import shards_disagree
 from tests.builders import checkpoint, judged
 
 

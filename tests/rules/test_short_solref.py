@@ -1,6 +1,6 @@
 """JD212: constraints that are faster than the timestep."""
 
-from jaxdoctor.finding import Severity
+from jaxdoctor.facts.finding import Severity
 from tests.models import BALL, findings, mjcf
 
 RULE = "short-solref"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.slow_float64 import slow_float64
+from jaxdoctor.rules.environment.slow_float64 import slow_float64
 from tests.environments import environment, only
 
 

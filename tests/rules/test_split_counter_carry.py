@@ -1,7 +1,7 @@
 """64-bit counts in two halves."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.split_counter_carry import split_counter_carry
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.counters.split_counter_carry import split_counter_carry
 from tests.builders import checkpoint, judged, leaf, series
 
 

@@ -1,6 +1,6 @@
 """JD501: the state's dtypes."""
 
-from jaxdoctor.rules.state_dtype_drifts import state_dtype_drifts
+from jaxdoctor.rules.update.state_dtype_drifts import state_dtype_drifts
 from tests.signatures import SITE, hits, leaf, signature
 
 

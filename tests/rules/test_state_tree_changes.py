@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.state_tree_changes import state_tree_changes
+from jaxdoctor.rules.update.state_tree_changes import state_tree_changes
 from tests.signatures import hits, leaf, signature
 
 

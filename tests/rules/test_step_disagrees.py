@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.step_disagrees import step_disagrees
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.run.step_disagrees import step_disagrees
 from tests.builders import checkpoint, judged
 
 

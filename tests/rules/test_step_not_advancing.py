@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.step_not_advancing import step_not_advancing
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.run.step_not_advancing import step_not_advancing
 from tests.builders import checkpoint, counts, judged, leaf, series
 
 

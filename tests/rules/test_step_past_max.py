@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.step_past_max import step_past_max
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.run.step_past_max import step_past_max
 from tests.builders import checkpoint, judged
 
 

@@ -1,7 +1,7 @@
 """Steps that go backwards in time."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.steps_not_increasing import steps_not_increasing
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.run.steps_not_increasing import steps_not_increasing
 from tests.builders import checkpoint, judged, series
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.tf32_by_default import tf32_by_default
+from jaxdoctor.rules.environment.tf32_by_default import tf32_by_default
 from tests.environments import deliveries, only
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.tf32_override_misses_triton import tf32_override_misses_triton
+from jaxdoctor.rules.environment.tf32_override_misses_triton import tf32_override_misses_triton
 from tests.environments import environment, only
 
 

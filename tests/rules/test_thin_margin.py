@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.thin_margin import thin_margin
+from jaxdoctor.rules.precision.thin_margin import thin_margin
 from tests.outcomes import outcome
 
 

@@ -1,7 +1,7 @@
 """Leaves that appear, vanish or change shape."""
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.tree_changed import tree_changed
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.run.tree_changed import tree_changed
 from tests.builders import checkpoint, judged, leaf, series
 
 

@@ -1,8 +1,8 @@
 """Files that end too early."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.truncated_file import truncated_file
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.truncated_file import truncated_file
 from tests.builders import checkpoint, judged
 
 

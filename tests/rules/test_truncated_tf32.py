@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.truncated_tf32 import truncated_tf32
+from jaxdoctor.rules.environment.truncated_tf32 import truncated_tf32
 from tests.environments import deliveries, only
 
 

@@ -1,8 +1,8 @@
 """What the user expects of a role."""
 
-from jaxdoctor.checkpoint import Role
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.unexpected_dtype import unexpected_dtype
+from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.unexpected_dtype import unexpected_dtype
 from tests.builders import checkpoint, judged, leaf, series
 
 EXPECTED = {Role.PARAMETER: "float32"}

@@ -1,8 +1,8 @@
 """Saves that nobody finished."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.unfinished_save import unfinished_save
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.unfinished_save import unfinished_save
 from tests.builders import checkpoint, judged
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from jaxdoctor.checkpoint import FAULTS, Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rule import RULES
-from jaxdoctor.rules.unreadable_file import unreadable_file
+from jaxdoctor.facts.checkpoint import FAULTS, Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.unreadable_file import unreadable_file
+from jaxdoctor.rules.rule import RULES
 from tests.builders import checkpoint, judged
 
 

@@ -1,7 +1,7 @@
 """JD204 on outcomes."""
 
-from jaxdoctor.outcome import Verdict
-from jaxdoctor.rules.unstable_at_every_precision import unstable_at_every_precision
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.rules.precision.unstable_at_every_precision import unstable_at_every_precision
 from tests.outcomes import outcome
 
 

@@ -1,8 +1,8 @@
 """Leaves that were not judged."""
 
-from jaxdoctor.checkpoint import Fault
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.unsupported_leaf import unsupported_leaf
+from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.integrity.unsupported_leaf import unsupported_leaf
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jaxdoctor.rules.update_promotes import update_promotes
+from jaxdoctor.rules.update.update_promotes import update_promotes
 from tests.signatures import SITE, hits, leaf, signature
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.warp_ignores_precision import warp_ignores_precision
+from jaxdoctor.rules.environment.warp_ignores_precision import warp_ignores_precision
 from tests.environments import environment, only
 
 

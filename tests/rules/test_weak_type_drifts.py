@@ -1,6 +1,6 @@
 """JD502: weak types."""
 
-from jaxdoctor.rules.weak_type_drifts import weak_type_drifts
+from jaxdoctor.rules.update.weak_type_drifts import weak_type_drifts
 from tests.signatures import hits, leaf, signature
 
 

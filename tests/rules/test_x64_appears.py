@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jaxdoctor.rules.x64_appears import x64_appears
+from jaxdoctor.rules.update.x64_appears import x64_appears
 from tests.signatures import SITE, hits, leaf, signature
 
 PARAMETERS = (leaf("w", "float32", "float32"),)

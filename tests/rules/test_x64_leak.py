@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxdoctor.finding import Severity
-from jaxdoctor.rules.x64_leak import x64_leak
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.rules.dtypes.x64_leak import x64_leak
 from tests.builders import checkpoint, judged, leaf
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.rules.xla_flags_cut_short import xla_flags_cut_short
+from jaxdoctor.rules.environment.xla_flags_cut_short import xla_flags_cut_short
 from tests.environments import environment, only
 
 

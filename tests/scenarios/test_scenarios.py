@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.mjcf import compile_model
-from jaxdoctor.outcome import Verdict
 from jaxdoctor.probe import probe, scenario_ask
 from jaxdoctor.replay.inspect import inspect
 from jaxdoctor.rollout import Ask

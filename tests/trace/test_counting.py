@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from jaxdoctor.signature import Fate
+from jaxdoctor.facts.signature import Fate
 from jaxdoctor.trace.examine import sign
 from jaxdoctor.trace.forecast import of_integer, stall
 from jaxdoctor.trace.target import Subject

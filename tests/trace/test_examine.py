@@ -10,8 +10,8 @@ import optax
 import pytest
 
 from jaxdoctor.errors import NothingExaminedError, UsageError
-from jaxdoctor.parameters import parse
-from jaxdoctor.signature import Change
+from jaxdoctor.facts.parameters import parse
+from jaxdoctor.facts.signature import Change
 from jaxdoctor.trace.examine import sign
 from jaxdoctor.trace.target import Subject, build, find, of_transform
 from jaxdoctor.trace.weights import params_tree

@@ -8,10 +8,10 @@ import optax
 import pytest
 
 from jaxdoctor.errors import UsageError
-from jaxdoctor.progress import SILENT
-from jaxdoctor.signature import Fate
+from jaxdoctor.facts.signature import Fate
 from jaxdoctor.trace import sweep
 from jaxdoctor.update import Wish, check_update
+from jaxdoctor.workers.progress import SILENT
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Checkpoint, Fault, Leaf, Role
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf, Role
 from jaxdoctor.reading.damage import UnfinishedError, noted
 from jaxdoctor.reading.files import Member, all_members
 from jaxdoctor.reading.jsontext import read_json

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxdoctor.budget import Budget
-from jaxdoctor.checkpoint import Leaf, Role
 from jaxdoctor.errors import UnreadableError
+from jaxdoctor.facts.checkpoint import Leaf, Role
 from jaxdoctor.reading import flaxtree, ocdbt, zarr
 from jaxdoctor.reading.damage import (
     DamagedError,

@@ -1,0 +1,1 @@
+"""Every frozen value that a command gathers and a rule judges."""

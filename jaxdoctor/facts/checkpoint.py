@@ -1,0 +1,446 @@
+"""A checkpoint as the rules see it, whatever file format it came from."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from jaxdoctor.facts.dtypes import DType, dtype_named
+
+PAIRS = {"hi": "lo", "high": "low", "num1": "num2"}
+"""Names of the upper and the lower 32 bits of a count kept in two leaves."""
+
+FAULTS = frozenset(
+    {
+        "unfinished-save",
+        "truncated-file",
+        "corrupt-data",
+        "missing-file",
+        "pointer-not-data",
+        "hostile-content",
+        "unsupported-leaf",
+        "shards-disagree",
+    }
+)
+"""The kinds of fault that have a rule of their own; any other is an unreadable file."""
+
+FIRST_MOMENTS = frozenset({"mu", "m", "exp_avg", "momentum_buffer", "trace", "momentum"})
+SECOND_MOMENTS = frozenset(
+    {"nu", "v", "v_row", "v_col", "exp_avg_sq", "max_exp_avg_sq", "nu_max", "square_avg", "sum_of_squares"}
+)
+
+
+class Role(enum.StrEnum):
+    """What a leaf is for. It decides which rules look at it."""
+
+    PARAMETER = "parameter"
+    OPTIMIZER = "optimizer"
+    COUNTER = "counter"
+    STATISTIC = "statistic"
+    KEY = "key"
+    METRIC = "metric"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statistics:
+    """What one pass over a leaf's values, or a sample of them, saw. Rules judge this, never the values."""
+
+    size: int
+    """Elements in the leaf."""
+
+    seen: int
+    """Elements looked at. Less than `size`: a sample."""
+
+    nan: int = 0
+    positive_infinity: int = 0
+    negative_infinity: int = 0
+    first_nonfinite: int | None = None
+    """The flat index in the leaf of the first one seen."""
+
+    sampled: int = 0
+    """Elements of the bounded sample that the four counts below tell of."""
+
+    zeros: int = 0
+    negatives: int = 0
+    subnormals: int = 0
+    distinct: int | None = None
+    """Different values among those that `low_bits_clear` tells of."""
+
+    minimum: float | int | None = None
+    """Of the finite values seen. An infinity of JSON never stands here."""
+
+    maximum: float | int | None = None
+    largest_magnitude: float | int | None = None
+    low_bits_clear: int | None = None
+    """The number of low mantissa bits that are zero in every value that could have shown them.
+
+    Zeros, small integers, values on a fixed grid and non-finite values are set aside; None: too few
+    different values were left.
+    """
+
+    @property
+    def nonfinite(self) -> int:
+        """NaN and infinities together."""
+        return self.nan + self.positive_infinity + self.negative_infinity
+
+    @property
+    def whole(self) -> bool:
+        """Whether every element was looked at."""
+        return self.seen == self.size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """How to read a leaf's elements in bounded memory. Arrays are NumPy's, flat, in the leaf's own dtype."""
+
+    stream: Callable[[], Iterator[Any]]
+    """All elements in the order of the file, in pieces of a few MiB. May be left early."""
+
+    sample: Callable[[int], Any]
+    """At most that many bytes of elements, from as many places as the format lets one reach cheaply.
+
+    A whole array compressed as one frame is sampled by its beginning.
+    """
+
+    in_order: bool = True
+    """Whether the stream's order is the array's own, so that a place in it is an index."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leaf:
+    """One array, or one scalar, of a checkpoint."""
+
+    path: str
+    """Keys joined with "/": "opt_state/0/nu/w"."""
+
+    dtype: str
+    """NumPy's or ml_dtypes' name: "float32", "bfloat16"; "unknown" when the file does not say."""
+
+    shape: tuple[int, ...]
+    role: Role = Role.OTHER
+    host_scalar: bool = False
+    """A Python number, which formats store as 64 bit: no sign of x64."""
+
+    host_array: bool = False
+    """A NumPy array, where the format tells it from JAX's: it keeps its dtype, so no sign of x64 either."""
+
+    weak_type: bool | None = None
+    """JAX's weak type, where the format keeps it (pickles of jax arrays)."""
+
+    value: Any = None
+    """A Python number: of a scalar that was read, or of a leaf whose few entries are all equal, as what
+    `pmap` leaves behind."""
+
+    statistics: Statistics | None = None
+    """None: no values were read (`--metadata-only`), or they could not be."""
+
+    declared_dtype: str | None = None
+    """What a config or an index beside it says about the dtype, when that is about this leaf."""
+
+    values: Values | None = field(default=None, compare=False, repr=False)
+    """How to read the elements. Lazy: nothing is read before one of its functions is called."""
+
+    unsupported: str | None = None
+    """Why its values cannot be read."""
+
+    @property
+    def type(self) -> DType:
+        """What its dtype can hold."""
+        return dtype_named(self.dtype)
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys of its path in lower case, split at dots too: ("opt_state", "0", "nu", "w")."""
+        return words(self.path)
+
+    @property
+    def masks(self) -> bool:
+        """Whether its name says that infinities or the largest numbers in it are meant."""
+        return any(word in name for name in self.names for word in MASKS)
+
+    @property
+    def moment(self) -> int | None:
+        """1 or 2 for the first or the second moment of an optimizer, None for everything else."""
+        if self.role is not Role.OPTIMIZER:
+            return None
+        names = set(self.names)
+        if names & SECOND_MOMENTS:
+            return 2
+        return 1 if names & FIRST_MOMENTS else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counter:
+    """A count as it is meant: one leaf, or the two halves of a 64-bit count."""
+
+    path: str
+    """Of a pair, the path that its halves share: "0/count"."""
+
+    value: int | float
+    dtype: str
+    """Of a pair, "uint32 pair"."""
+
+    limit: int | None
+    """The last value that it can count to: the largest integer, or the last exact one of a float.
+
+    None: a Python number, which grows without end.
+    """
+
+    host_scalar: bool = False
+    halves: tuple[Leaf, Leaf] | None = None
+    """The upper and the lower one of a pair."""
+
+    @property
+    def type(self) -> DType:
+        """What its dtype can hold; of a pair, that of its halves."""
+        return dtype_named(self.dtype.removesuffix(" pair"))
+
+    @property
+    def name(self) -> str:
+        """The last name in its path that is no number and no wrapper: "count"."""
+        return counted(self.path)
+
+    @property
+    def updates(self) -> bool:
+        """Whether it counts the updates of a training state: no draws, no epochs, no environment steps."""
+        names = set(words(self.path))
+        return self.name in UPDATES and not names & RANDOM
+
+    @property
+    def saturates(self) -> bool:
+        """Whether it is one that Optax increments, which stays at its maximum instead of wrapping."""
+        return bool(OPTAX_COUNTS & {self.name}) and bool(OPTIMIZERS & set(words(self.path)))
+
+
+UPDATES = frozenset(
+    {
+        "step",
+        "count",
+        "global_step",
+        "train_step",
+        "gradient_step",
+        "gradient_steps",
+        "n_updates",
+        "num_updates",
+    }
+)
+RANDOM = frozenset({"rng", "rngs", "key", "normalizer", "normalizer_params", "dropout"})
+OPTAX_COUNTS = frozenset({"count", "mini_step", "gradient_step", "notfinite_count", "total_notfinite"})
+OPTIMIZERS = frozenset({"opt_state", "opt_states", "optimizer", "optimizer_state", "optim", "opt", "tx"})
+WRAPPERS = frozenset({"value", "raw_value", "hi", "lo", "high", "low", "num1", "num2"})
+MASKS = ("mask", "best", "causal", "attn_bias", "attention_bias", "lower_bound", "upper_bound", "sentinel")
+MOMENT = 1.0
+"""Saves closer together than this, in seconds, were copied or unpacked: their times tell no rate."""
+
+BETWEEN_NAMES = re.compile(r"[/.\[\]]+")
+
+
+def words(path: str) -> tuple[str, ...]:
+    """The names in a leaf's path, in lower case."""
+    return tuple(name for name in BETWEEN_NAMES.split(path.lower()) if name)
+
+
+def counted(path: str) -> str:
+    """What a counter counts: the last name that is no number and no wrapper."""
+    return next((name for name in reversed(words(path)) if name not in WRAPPERS and not name.isdigit()), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Something a reader could not accept. Rules of integrity turn it into a finding."""
+
+    kind: str
+    """The name of the rule: "truncated-file", "hostile-content", "missing-file", ..."""
+
+    message: str
+    path: str | None = None
+    leaf: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """One saved state."""
+
+    path: str
+    format: str
+    """The reader's name: "orbax", "safetensors"."""
+
+    leaves: tuple[Leaf, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """JSON-ready facts that the format carries.
+
+    Rules judge these keys, where a reader fills them: `global_step`, `max_steps`, `save_steps`, `epoch`
+    (of a trainer's state), `logged_steps` (the steps in its log, in the order of the file) and
+    `logged_nonfinite` (each metric that was logged as NaN or infinite, with the first step of that).
+    """
+
+    step: int | None = None
+    """The step that its metadata or its name tells."""
+
+    named_step: int | None = None
+    """The step that the name of its file or folder tells."""
+
+    bytes_total: int = 0
+    bytes_read: int = 0
+    saved_at: float | None = None
+    """Seconds since 1970 when the save was committed, from the format, else from the file system."""
+
+    finished: bool = True
+    faults: tuple[Fault, ...] = ()
+
+    @functools.cached_property
+    def counters(self) -> tuple[Counter, ...]:
+        """Every count that was read, halves put together."""
+        return tuple(_counters(self.leaves))
+
+    def faults_of(self, kind: str) -> tuple[Fault, ...]:
+        """The faults of one kind."""
+        return tuple(fault for fault in self.faults if fault.kind == kind)
+
+    def with_role(self, role: Role) -> tuple[Leaf, ...]:
+        """The leaves that are for that."""
+        return tuple(leaf for leaf in self.leaves if leaf.role is role)
+
+    @property
+    def dtypes_by_role(self) -> dict[str, dict[str, int]]:
+        """How many leaves of each dtype each role has: {"parameter": {"float32": 12}}."""
+        found: dict[str, dict[str, int]] = {}
+        for leaf in self.leaves:
+            counts = found.setdefault(leaf.role.value, {})
+            counts[leaf.dtype] = counts.get(leaf.dtype, 0) + 1
+        return {role.value: found[role.value] for role in Role if role.value in found}
+
+    @property
+    def written_by_jax(self) -> bool:
+        """Whether JAX restores this format, so that its x64 mode matters."""
+        return self.format not in NEVER_JAX
+
+
+NEVER_JAX = frozenset(
+    {"torch", "torch-distributed", "deepspeed", "megatron", "verl", "huggingface", "stable-baselines3"}
+    | {"safetensors", "keras", "tensorflow", "hdf5", "npz", "npy"}
+)
+"""Formats in which 64-bit integers are ordinary and no process in x32 mode restores them."""
+
+
+def _counters(leaves: Sequence[Leaf]) -> Iterator[Counter]:
+    by_path = {leaf.path: leaf for leaf in leaves if leaf.role is Role.COUNTER}
+    halves = list(_halves(by_path))
+    for path, high, low in halves:
+        yield from _pair(path, high, low)
+    paired = {half.path for _, high, low in halves for half in (high, low)}
+    for leaf in by_path.values():
+        value = None if leaf.path in paired else _counted_value(leaf)
+        if value is not None:
+            yield Counter(
+                path=leaf.path,
+                value=value,
+                dtype=leaf.dtype,
+                limit=_limit(leaf),
+                host_scalar=leaf.host_scalar or leaf.host_array,
+            )
+
+
+def _halves(by_path: Mapping[str, Leaf]) -> Iterator[tuple[str, Leaf, Leaf]]:
+    for path, leaf in by_path.items():
+        stem, separator, name = path.rpartition("/")
+        low = PAIRS.get(name.lower())
+        if low is not None and f"{stem}{separator}{low}" in by_path:
+            yield stem or name, leaf, by_path[f"{stem}{separator}{low}"]
+
+
+def _pair(path: str, high: Leaf, low: Leaf) -> Iterator[Counter]:
+    values = _counted_value(high), _counted_value(low)
+    if isinstance(values[0], int) and isinstance(values[1], int):
+        value = (values[0] % (1 << 32)) << 32 | values[1] % (1 << 32)
+        yield Counter(path=path, value=value, dtype="uint32 pair", limit=(1 << 64) - 1, halves=(high, low))
+
+
+def _counted_value(leaf: Leaf) -> int | float | None:
+    """The number, or of entries that differ (a population) the worst: a negative one, else the largest."""
+    if isinstance(leaf.value, int | float):
+        return leaf.value
+    seen = leaf.statistics
+    if seen is None or seen.minimum is None or seen.maximum is None:
+        return None
+    return seen.minimum if seen.minimum < 0 else seen.maximum
+
+
+def _limit(leaf: Leaf) -> int | None:
+    if leaf.host_scalar and leaf.type.integral:
+        return None
+    return leaf.type.maximum if leaf.type.integral else leaf.type.exact_to
+
+
+class Sighting(NamedTuple):
+    """A counter in one checkpoint of a series."""
+
+    saved: Checkpoint
+    counter: Counter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectations:
+    """What the user told us about the run."""
+
+    planned_steps: int | None = None
+    steps_per_second: float | None = None
+    dtypes: Mapping[Role, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """The checkpoints of one run, ordered by the time they were saved, then by step."""
+
+    path: str
+    checkpoints: tuple[Checkpoint, ...]
+    expectations: Expectations = field(default_factory=Expectations)
+
+    @functools.cached_property
+    def histories(self) -> dict[str, tuple[Sighting, ...]]:
+        """Each counter by its path, in the order of the checkpoints that hold it."""
+        found: dict[str, list[Sighting]] = {}
+        for saved in self.checkpoints:
+            for counter in saved.counters:
+                found.setdefault(counter.path, []).append(Sighting(saved, counter))
+        return {path: tuple(sightings) for path, sightings in found.items()}
+
+    @property
+    def neighbours(self) -> Iterator[tuple[Checkpoint, Checkpoint]]:
+        """Each checkpoint with the next one."""
+        return itertools.pairwise(self.checkpoints)
+
+    @functools.cached_property
+    def rate(self) -> float | None:
+        """Steps per second between the saves; None: fewer than two saves that tell step and time."""
+        return _rate([(saved.saved_at, saved.step) for saved in self.checkpoints])
+
+    def rate_of(self, path: str) -> float | None:
+        """How fast that counter counts, per second."""
+        return _rate([(saved.saved_at, counter.value) for saved, counter in self.histories.get(path, ())])
+
+
+def _rate(readings: Sequence[tuple[float | None, float | None]]) -> float | None:
+    """The median over the intervals in which both time and count rose: a wrap or a restart drops out."""
+    known = [(when, count) for when, count in readings if when is not None and count is not None]
+    rates = [
+        (count - before) / (when - then)
+        for (then, before), (when, count) in itertools.pairwise(known)
+        if when - then >= MOMENT and count > before
+    ]
+    # `statistics.median` brings decimal, fractions and random in, which takes longer than a small scan.
+    rates.sort()
+    return rates[len(rates) // 2] if rates else None

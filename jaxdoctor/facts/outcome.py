@@ -1,0 +1,85 @@
+"""What a probe concludes about one rollout: required bits against delivered bits."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jaxdoctor.facts.trial import Trial
+
+
+class Verdict(enum.StrEnum):
+    """The answer to "will this run break on that card?"."""
+
+    HEALTHY = "healthy"
+    PRECISION = "precision"
+    """It fails at what the card delivers and not at a higher precision."""
+
+    MODEL = "model"
+    """It fails at x64 too: the physics, not the precision."""
+
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One rollout's trials and what follows from them."""
+
+    subject: str
+    trials: tuple[Trial, ...]
+    verdict: Verdict
+    required_bits: int | None = None
+    """The smallest width from which on the ensemble is as finite as at float32; None: not known."""
+
+    delivered_bits: int | None = None
+    delivered_by: str = "here"
+    """The machine or the card's name."""
+
+    as_delivered: Trial | None = None
+    """The trial that decides: at what the machine or the card delivers."""
+
+    reason: str | None = None
+    """Why the verdict is unknown."""
+
+    steps: int | None = None
+    """How long each replay was."""
+
+    start: str | None = None
+    """Where the replays start: "keyframe home", "qpos0", or a file."""
+
+    controls: str | None = None
+    """What drove them: "band-limited random", or a file."""
+
+    warnings: Mapping[str, int] = field(default_factory=dict)
+    """MuJoCo's own warnings when it rolled the same out in float64: "BADQACC" to how often."""
+
+    products: tuple[str, ...] = ()
+    """Lines of code whose products the emulation rounds: "mujoco/mjx/_src/support.py:67 (make_m)"."""
+
+    culprits: tuple[str, ...] = ()
+    """Those of `products` of which one alone, as delivered, makes replays fail."""
+
+    own_precision: tuple[str, ...] = ()
+    """Those of `products` that name a precision of their own, which no setting reaches."""
+
+    at_highest: Trial | None = None
+    """With every bit but in `own_precision`; None when there is none, so that `highest` reaches all."""
+
+    expected: Verdict | None = None
+    """What a packaged scenario was built to show, on a card with TF32."""
+
+    @property
+    def margin_bits(self) -> int | None:
+        """Delivered minus required bits: the headline."""
+        if self.required_bits is None or self.delivered_bits is None:
+            return None
+        return self.delivered_bits - self.required_bits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """A margin that the user wants a rollout to keep."""
+
+    outcome: Outcome
+    margin_bits: int

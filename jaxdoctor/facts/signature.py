@@ -1,0 +1,360 @@
+"""The dtypes, weak types and counters that go into an update function and come out of it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.finding import Location, Severity
+
+LARGE_STATE_BYTES = 256 * 2**20
+"""A state that is held twice is worth a word from this size on."""
+
+
+DAY = 86_400.0
+YEAR = 365 * DAY
+AGES = 1000 * YEAR
+
+LONG_RUN_DAYS = 30
+"""A counter that ends within a run of so many days is an error."""
+
+MANY_CALLS = 1_000_000_000
+"""Where no rate is known, a limit within so many calls is worth a warning."""
+
+
+class Change(enum.StrEnum):
+    """What one call does to a leaf, in the word that a table prints."""
+
+    APPEARS = "appears"
+    VANISHES = "vanishes"
+    RESHAPES = "changes shape"
+    WIDENS = "widens"
+    NARROWS = "narrows"
+    CONVERTS = "changes dtype"
+    WEAKENS = "becomes weak"
+    HARDENS = "stops being weak"
+
+    @property
+    def plural(self) -> str:
+        """The words after several leaves: "stop being weak"."""
+        verb, space, rest = self.value.partition(" ")
+        return f"{verb.removesuffix('s')}{space}{rest}"
+
+
+DTYPE_CHANGES = (Change.WIDENS, Change.NARROWS, Change.CONVERTS)
+WEAK_CHANGES = (Change.WEAKENS, Change.HARDENS)
+TREE_CHANGES = (Change.APPEARS, Change.VANISHES, Change.RESHAPES)
+
+
+def is_wider(dtype: str, than: str) -> bool:
+    """Whether both are of one kind and the first has more bits."""
+    one, other = dtype_named(dtype), dtype_named(than)
+    return one.kind == other.kind and one.bits > other.bits
+
+
+def abstract_type(dtype: str, shape: tuple[int, ...], *, weak: bool) -> str:
+    """As JAX writes it: "float32[128,64]", a weak one with "~" before it."""
+    return f"{'~' * weak}{dtype}[{','.join(str(size) for size in shape)}]"
+
+
+def spoken(seconds: float) -> str:
+    """A time as people say it: "36 minutes"."""
+    if seconds >= AGES:
+        return "over 1,000 years"
+    units = (("year", YEAR), ("day", DAY), ("hour", 3600.0), ("minute", 60.0))
+    for unit, length in units:
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}s"
+    return f"{seconds:.0f} seconds" if seconds >= 1 else "less than a second"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A place in somebody's source where a dtype changes."""
+
+    file: str | None
+    """None: no source line is known."""
+
+    line: int | None = None
+    function: str | None = None
+    source: str | None = None
+    """The text of the line."""
+
+    primitive: str | None = None
+    """The primitive of the program: "convert_element_type", "mul"."""
+
+    dtype_from: str
+    dtype_to: str
+    """Each with "~" before it where it is weak."""
+
+    implicit: bool = False
+    """JAX inserted the conversion, since two operands differed; nobody wrote it."""
+
+    partner: str | None = None
+    """The operand that forced an implicit conversion: "float32[]"."""
+
+    library: bool = False
+    """The place is in an installed package, where the user cannot mend it."""
+
+    through: tuple[str, ...] = ()
+    """The calls that lead there, outermost first: "train.py:30 in update"."""
+
+    @property
+    def cause(self) -> str:
+        """The end of a sentence: ", where a float32[] operand promotes it: p - LR * g"."""
+        if self.primitive == "argument":
+            return ", being an argument as it is"
+        quoted = f": {self.source}" if self.source else ""
+        if self.partner:
+            return f", where a {self.partner} operand promotes it{quoted}"
+        return f", by {self.primitive}{quoted}" if quoted else ""
+
+    @property
+    def place(self) -> str:
+        """As in "train.py:30", or "a place unknown"."""
+        return f"{self.file}:{self.line}" if self.file else "a place unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafSignature:
+    """One leaf of the state, before and after one call."""
+
+    path: str
+    dtype_in: str | None
+    """None: the leaf is new."""
+
+    dtype_out: str | None
+    """None: the leaf is gone."""
+
+    shape_in: tuple[int, ...] | None
+    shape_out: tuple[int, ...] | None
+    weak_in: bool = False
+    weak_out: bool = False
+    sites: tuple[Site, ...] = ()
+    """Where the dtype or the weak type changed, the likeliest place first."""
+
+    @property
+    def before(self) -> str:
+        """As in "~int32[]" or, of a new leaf, "absent"."""
+        if self.dtype_in is None or self.shape_in is None:
+            return "absent"
+        return abstract_type(self.dtype_in, self.shape_in, weak=self.weak_in)
+
+    @property
+    def after(self) -> str:
+        """As in "int32[]" or, of a leaf that is gone, "absent"."""
+        if self.dtype_out is None or self.shape_out is None:
+            return "absent"
+        return abstract_type(self.dtype_out, self.shape_out, weak=self.weak_out)
+
+    @property
+    def change(self) -> Change | None:
+        """The gravest thing that happened to it; None: it is as it was."""
+        if self.dtype_in is None or self.dtype_out is None:
+            return Change.APPEARS if self.dtype_in is None else Change.VANISHES
+        if self.shape_in != self.shape_out:
+            return Change.RESHAPES
+        if self.dtype_in != self.dtype_out:
+            if is_wider(self.dtype_out, self.dtype_in):
+                return Change.WIDENS
+            return Change.NARROWS if is_wider(self.dtype_in, self.dtype_out) else Change.CONVERTS
+        if self.weak_in != self.weak_out:
+            return Change.WEAKENS if self.weak_out else Change.HARDENS
+        return None
+
+    @property
+    def dtype_changes(self) -> bool:
+        """Whether a `scan` or a `while_loop` over the update would refuse this leaf's dtype."""
+        return None not in (self.dtype_in, self.dtype_out) and self.dtype_in != self.dtype_out
+
+
+class Fate(enum.StrEnum):
+    """What becomes of a counter that is counted for long enough."""
+
+    WRAPS = "wraps"
+    """Goes to its lowest value, or to 0, without a word."""
+
+    SATURATES = "saturates"
+    """Stays at a limit that the program sets, as optax's `safe_increment` does."""
+
+    STALLS = "stalls"
+    """A floating-point sum that is so large that adding the increment no longer changes it."""
+
+    RESETS = "resets"
+    """Begins anew before any limit, by a remainder or a condition."""
+
+    UNKNOWN = "unknown"
+    """Its increment depends on data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """A leaf of the state that every call adds to."""
+
+    leaf: str
+    dtype: str
+    """"uint32x2" for a pair of words, `hi` and `lo`."""
+
+    fate: Fate
+    increment: float | int | None = None
+    """What one call adds, at most; None: it depends on data."""
+
+    conditional: bool = False
+    """Some calls add less, or nothing."""
+
+    start: float | int | None = None
+    """Its value before the first call; None: not known without running anything."""
+
+    limit: int | None = None
+    """The largest value it can hold, or at which it stands still."""
+
+    calls: int | None = None
+    """Calls until it is at its limit, the increment added by each; the earliest, if `conditional`."""
+
+    inexact_after: int | None = None
+    """Of a floating-point count: calls until sums are rounded."""
+
+    site: Site | None = None
+    """Where it is added to."""
+
+    def when(self, calls_per_second: float | None) -> str:
+        """As in ", after 36 minutes"; nothing where no rate is known."""
+        seconds = self.seconds(calls_per_second)
+        return "" if seconds is None else f", after {spoken(seconds)}"
+
+    def urgency(self, calls_per_second: float | None) -> Severity | None:
+        """How grave it is to reach the limit; None: no run lasts that long."""
+        if self.calls is None:
+            return None
+        seconds = self.seconds(calls_per_second)
+        if seconds is None:
+            return Severity.WARNING if self.calls <= MANY_CALLS else None
+        if seconds <= LONG_RUN_DAYS * DAY:
+            return Severity.ERROR
+        return Severity.WARNING if seconds <= YEAR else None
+
+    def seconds(self, calls_per_second: float | None) -> float | None:
+        """Seconds until its limit at that rate."""
+        if self.calls is None or not calls_per_second:
+            return None
+        return self.calls / calls_per_second
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """An update function as abstract tracing sees it: nothing was computed, compiled or stored."""
+
+    target: str
+    """"train.py:make", or a transform's name in a sweep: "optax.adam"."""
+
+    leaves: tuple[LeafSignature, ...]
+    """The state, before and after the first call."""
+
+    rounds: int | None
+    """Calls until the state's dtypes, shapes and weak types no longer change; None: they never settle.
+
+    0: stable from the start. Each round is one more trace and compile of the jitted update.
+    """
+
+    traces: int = 0
+    """How often it was traced to find that out."""
+
+    results: tuple[LeafSignature, ...] = ()
+    """Of a gradient transformation: each parameter, and the update that is returned for it."""
+
+    inputs: tuple[str, ...] = ()
+    """The abstract types of the arguments beside the state."""
+
+    x64: bool = False
+    """Whether `jax_enable_x64` was on."""
+
+    params_dtype: str | None = None
+    """The dtype that a sweep gave to the parameters."""
+
+    loop_error: str | None = None
+    """What `jax.lax.scan` over the update says; None: it accepts it."""
+
+    promotions: tuple[Site, ...] = ()
+    """Implicit promotions of a half-precision value by a wider scalar."""
+
+    wide_sites: tuple[Site, ...] = ()
+    """Under x64: where a 64-bit float appears though none went in."""
+
+    counters: tuple[Counter, ...] = ()
+    callbacks: tuple[Site, ...] = ()
+    """Calls back to the host, such as `jax.debug.print`; `primitive` tells which."""
+
+    donated: bool | None = None
+    """Whether a jitted update gives its whole state's buffers back; None: it is not jitted."""
+
+    state_bytes: int = 0
+    compilations: int = 0
+    """XLA compiles that the target itself caused while it was being built. Judging needs none."""
+
+    seconds: float = 0.0
+    """Wall time of building and tracing, imports left out."""
+
+    calls_per_second: float | None = None
+    """What the user expects, for the time until a counter's limit."""
+
+    refused: str | None = None
+    """Why it could not be traced; then there are no leaves and nothing is known."""
+
+    @property
+    def drifting(self) -> tuple[LeafSignature, ...]:
+        """The leaves that a call changes."""
+        return tuple(leaf for leaf in self.leaves if leaf.change is not None)
+
+    def location(self, leaf: str | None = None, site: Site | None = None) -> Location:
+        """Where a finding about it points: the source line, where one is known."""
+        if site is None or site.file is None:
+            return Location(path=self.target, leaf=leaf)
+        return Location(path=site.file, line=site.line, leaf=leaf)
+
+    @property
+    def context(self) -> str:
+        """What a finding adds to its message where the same target was traced in several ways."""
+        return f" ({self.setting})" if self.x64 or self.params_dtype else ""
+
+    @property
+    def setting(self) -> str:
+        """As in "x64, params bfloat16": how this one differs from its neighbours in a sweep."""
+        words = ["x64" if self.x64 else "x32"]
+        return ", ".join([*words, f"params {self.params_dtype}"] if self.params_dtype else words)
+
+    @property
+    def verdict(self) -> str:
+        """One phrase for a cell of a table; "stable" is the only healthy one."""
+        return next(self._ills(), "stable")
+
+    def _ills(self) -> Iterator[str]:
+        changes = [leaf.change for leaf in self.leaves]
+        if self.refused is not None:
+            yield "refuses"
+        if any(change in TREE_CHANGES for change in changes):
+            yield "tree changes"
+        if any(leaf.dtype_changes for leaf in self.leaves):
+            yield "dtype drifts" if self.rounds is not None else "never settles"
+        if self.rounds is None and self.refused is None:
+            yield "never settles"
+        if any(change in WEAK_CHANGES for change in changes):
+            yield "weak type drifts"
+        if any(result.change is Change.WIDENS for result in self.results):
+            yield "updates widen"
+        if self.has_unexpected_x64:
+            yield "64 bit appears"
+
+    @property
+    def has_unexpected_x64(self) -> bool:
+        """Whether the state or the program holds 64-bit floats though no argument does."""
+        return bool(self.wide_leaves or self.wide_sites)
+
+    @property
+    def wide_leaves(self) -> tuple[LeafSignature, ...]:
+        """Under x64, the 64-bit leaves that a transformation made for parameters that are not."""
+        wide = {"float64", "int64", "complex128"}
+        if not self.x64 or not self.results or any(leaf.dtype_in in wide for leaf in self.results):
+            return ()
+        return tuple(leaf for leaf in self.leaves if leaf.dtype_out in wide and not leaf.weak_out)

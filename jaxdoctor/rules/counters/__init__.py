@@ -1,0 +1,1 @@
+"""JD31x: counters that wrap, stall or disagree."""

@@ -1,0 +1,1 @@
+"""JD32x: the dtypes of what was saved."""

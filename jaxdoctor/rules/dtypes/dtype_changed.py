@@ -1,0 +1,51 @@
+"""JD321."""
+
+from __future__ import annotations
+
+from jaxdoctor.facts.checkpoint import Series
+from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.rule import Hits, rule
+
+
+@rule("JD321", Severity.WARNING)
+def dtype_changed(series: Series) -> Hits:
+    """A leaf has another dtype than in the checkpoint before.
+
+    ## What it saw
+
+    The same path with two dtypes in two checkpoints of one run. Python numbers are left out: a `step`
+    that starts as Python's 0 and comes back as int32 is how training states work.
+
+    ## Why it matters
+
+    The update function returned another type than it got, so that everything was compiled again; or a
+    restore cast the state, which Orbax does to the template's dtype without a word. Narrower moments
+    and counters do not come back.
+
+    ## What to do
+
+    Compare `jax.eval_shape(update, state)` with the state, leaf by leaf: `jaxdoctor check-update` does.
+    If it was a restore, give it a template with the dtypes that were saved.
+
+    ## Example
+
+    ```text
+    JD321 warning dtype-changed: float32 in run/1000 and bfloat16 in run/2000
+    ```
+
+    ## Sources
+
+    - https://github.com/google-deepmind/optax/issues/1207
+    - https://github.com/pytorch/pytorch/issues/187138
+    """
+    for before, after in series.neighbours:
+        earlier = {leaf.path: leaf for leaf in before.leaves}
+        for leaf in after.leaves:
+            old = earlier.get(leaf.path)
+            if old is None or old.dtype == leaf.dtype or old.host_scalar or leaf.host_scalar:
+                continue
+            yield Hit(
+                location=Location(path=after.path, leaf=leaf.path, step=after.step),
+                message=f"{old.dtype} in {before.path} and {leaf.dtype} in {after.path}",
+                evidence={"before": old.dtype, "after": leaf.dtype, "since": after.path},
+            )

@@ -1,0 +1,1 @@
+"""JD1xx: settings, versions and the machine."""

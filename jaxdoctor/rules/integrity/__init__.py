@@ -1,0 +1,1 @@
+"""JD33x: whether a file is whole and can be trusted."""

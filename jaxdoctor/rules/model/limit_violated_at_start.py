@@ -1,0 +1,64 @@
+"""JD221."""
+
+from __future__ import annotations
+
+from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.model import Model
+from jaxdoctor.rules.rule import Hits, rule
+
+SMALL = 0.01
+"""Outside by up to this share of the range is what rounded numbers in a keyframe give."""
+
+LARGE = 0.1
+"""Outside by more than this, the limit pulls hard."""
+
+
+@rule("JD221", Severity.NOTE)
+def limit_violated_at_start(model: Model) -> Hits:
+    """A joint starts outside its range.
+
+    ## What it saw
+
+    In a start pose (a keyframe, or qpos0 without one) a limited hinge or slide stands outside its range by
+    more than a hundredth of it. More than a tenth is a warning.
+
+    ## Why it matters
+
+    The limit is a stiff constraint. It pulls the joint back within a few timesteps, and light links get
+    large velocities from it before the first control acts.
+
+    ## What to do
+
+    Mend the keyframe or the range. A range in degrees under `<compiler angle="radian"/>` is a common cause.
+
+    ## Example
+
+    ```text
+    JD221 warning limit-violated-at-start: joint knee stands at 0 at qpos0, outside -2.2 to -0.3
+    ```
+
+    ## Sources
+
+    - https://mujoco.readthedocs.io/en/stable/XMLreference.html#body-joint-range
+    """
+    outside = [violation for violation in model.limit_violations if violation.share > SMALL]
+    if not outside or "limit" in model.disabled:
+        return
+    worst = max(outside, key=lambda violation: violation.share)
+    yield Hit(
+        location=Location(path=model.path, line=worst.spot.line),
+        message=(
+            f"{worst.spot} stands at {worst.value:.3g} at {worst.pose}, "
+            f"outside {worst.low:.3g} to {worst.high:.3g}"
+            + (f"; {len(outside) - 1} more are outside theirs" if len(outside) > 1 else "")
+        ),
+        evidence={
+            "joint": worst.spot.name,
+            "pose": worst.pose,
+            "value": float(f"{worst.value:.6g}"),
+            "range": [worst.low, worst.high],
+            "violations": len(outside),
+        },
+        fix="mend the keyframe or the range",
+        severity=Severity.WARNING if worst.share > LARGE else None,
+    )

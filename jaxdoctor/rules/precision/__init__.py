@@ -1,0 +1,1 @@
+"""JD20x: what a rollout requires and what the card delivers."""

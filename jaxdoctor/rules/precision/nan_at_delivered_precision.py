@@ -1,0 +1,76 @@
+"""JD201."""
+
+from __future__ import annotations
+
+from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32
+from jaxdoctor.rules.rule import Hits, rule
+
+
+@rule("JD201", Severity.ERROR)
+def nan_at_delivered_precision(outcome: Outcome) -> Hits:
+    """A rollout stops being finite at the precision that the card delivers.
+
+    ## What it saw
+
+    The same start states and controls were replayed in MJX with the operands of every matrix product
+    rounded as the card rounds them. Some replays went NaN or infinite. At a higher precision they did
+    not.
+
+    ## Why it matters
+
+    A policy that is trained or run on that card meets NaN observations, and MJX has no check that resets
+    the state: one NaN stays for the rest of the episode. The same code is healthy on a card that
+    multiplies float32 in full, which is why it works on one machine and not on the next.
+
+    ## What to do
+
+    Set `jax_default_matmul_precision` to `highest`, before the first JAX computation. `high` is the same
+    as the default on most NVIDIA cards. Where float32 is not enough either, `jax_enable_x64` is; it costs
+    far more on cards with few float64 units, so mending the model is often better: armature on light
+    links, fewer nearly parallel joints, less extreme mass ratios. The message names the product that is
+    enough to break the replay by itself, if one is.
+
+    ## Example
+
+    ```text
+    JD201 error nan-at-delivered-precision: 16 of 16 replays are not finite at the 10 mantissa bits that
+    rtx-4090 delivers, first qLD at step 0; finite from 13 bits on
+    ```
+
+    ## Sources
+
+    - https://github.com/google/brax/issues/501
+    - https://github.com/google-deepmind/mujoco_playground/issues/86
+    - https://docs.jax.dev/en/latest/_autosummary/jax.default_matmul_precision.html
+    """
+    trial = outcome.as_delivered
+    if outcome.verdict is not Verdict.PRECISION or trial is None:
+        return
+    required = outcome.required_bits
+    more = required is not None and required > F32.mantissa_bits
+    mended = "only x64 stays finite" if more else f"finite from {required} bits on"
+    where = f"; {' and '.join(outcome.culprits)} alone suffices" if outcome.culprits else ""
+    yield Hit(
+        location=Location(path=outcome.subject, leaf=trial.first_bad_field, step=trial.first_bad_step),
+        message=(
+            f"{trial.failed} of {trial.replays} replays are not finite at the "
+            f"{trial.precision.mantissa_bits} mantissa bits that {outcome.delivered_by} delivers, "
+            f"first {trial.first_bad_field} "
+            f"at step {trial.first_bad_step}; {mended}{where}"
+        ),
+        evidence={
+            "failed": trial.failed,
+            "replays": trial.replays,
+            "share": [trial.interval.low, trial.interval.high],
+            "delivered_bits": outcome.delivered_bits,
+            "required_bits": required,
+            "culprits": list(outcome.culprits),
+        },
+        fix=(
+            "enable x64, or mend the model so that float32 is enough"
+            if more
+            else "set jax_default_matmul_precision to highest"
+        ),
+    )

@@ -1,0 +1,90 @@
+"""The contract of a rule: a function of one fact that yields hits."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.facts.finding import Finding, Hit, Severity
+from jaxdoctor.registry import Folder
+
+Hits = Iterator[Hit]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One illness, and how to see it in a fact."""
+
+    code: str
+    """"JD301". JD1xx environment, JD2xx precision, JD3xx checkpoint, JD4xx run, JD5xx update."""
+
+    name: str
+    """"nonfinite-values": names the illness, not the cure, and is the name of its file, test and page."""
+
+    severity: Severity
+    check: Callable[[Any], Hits]
+
+    @property
+    def about(self) -> type:
+        """The type of fact that it judges: the annotation of its only parameter."""
+        hints = typing.get_type_hints(self.check)
+        hints.pop("return", None)
+        (about,) = hints.values()
+        assert isinstance(about, type)
+        return about
+
+    @property
+    def summary(self) -> str:
+        """One sentence that completes "jaxdoctor found that"."""
+        return self.page.partition("\n")[0]
+
+    @property
+    def page(self) -> str:
+        """What `jaxdoctor rule CODE` prints, in Markdown: the docstring."""
+        import inspect  # noqa: PLC0415 (a third of the time of `--help`)
+
+        return inspect.getdoc(self.check) or ""
+
+    def judge(self, fact: Any) -> Iterator[Finding]:
+        """The findings about one fact."""
+        for hit in self.check(fact):
+            yield Finding(
+                code=self.code,
+                name=self.name,
+                severity=self.severity if hit.severity is None else hit.severity,
+                location=hit.location,
+                message=hit.message,
+                evidence=hit.evidence,
+                fix=hit.fix,
+            )
+
+
+def rule(code: str, severity: Severity) -> Callable[[Callable[[Any], Hits]], Rule]:
+    """Makes a rule of a generator function; its name, annotation and docstring are the declaration."""
+
+    def declare(check: Callable[[Any], Hits]) -> Rule:
+        return Rule(code=code, name=check.__name__.replace("_", "-"), severity=severity, check=check)
+
+    return declare
+
+
+RULES = Folder("jaxdoctor.rules", Rule, noun="rule", families=True)
+
+
+def find_rule(code_or_name: str) -> Rule:
+    """The rule with that code or name, in any capitals.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    wanted = code_or_name.lower().replace("_", "-")
+    if wanted in RULES.names():
+        return RULES.load(wanted)
+    rules = list(RULES.load_all())
+    for known in rules:
+        if known.code.lower() == wanted:
+            return known
+    raise UnknownNameError("rule", code_or_name, [*RULES.names(), *(known.code for known in rules)])

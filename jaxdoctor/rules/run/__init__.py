@@ -1,0 +1,1 @@
+"""JD40x: the checkpoints of one run, in their order."""

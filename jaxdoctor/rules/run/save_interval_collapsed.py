@@ -1,0 +1,109 @@
+"""JD401."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.rule import Hits, rule
+
+IN_A_ROW = 2
+"""One short gap is the end of a run, or an evaluation; two are a habit."""
+
+WIDE, NARROW, MUCH = 3, 5, 20
+"""Without a declared interval: after so many equal gaps, so many that are so much narrower."""
+
+
+@rule("JD401", Severity.ERROR)
+def save_interval_collapsed(series: Series) -> Hits:
+    """Checkpoints are saved far more often than the run was told to.
+
+    ## What it saw
+
+    Two gaps in a row between saved steps of less than half of `save_steps`, while `save_steps` stayed
+    the same. Left out: the last, partial gap, saves at the end of an epoch, and runs whose `save_steps`
+    really is so small. Without a `save_steps`, gaps that shrink to a twentieth are a note: a policy that
+    keeps the newest ones looks the same.
+
+    ## Why it matters
+
+    TRL's PPO-like trainers once counted a step for each minibatch and planned for each batch: past
+    `max_steps`, every step asked for a save. Someone's run wrote 12 TB.
+
+    ## What to do
+
+    Stop the run before the disk is full. Update TRL (RLOO: 0.13, OnlineDPO: 0.10), or set
+    `save_strategy="no"` and save yourself; `jaxdoctor.remedies` has a cadence that cannot collapse.
+
+    ## Example
+
+    ```text
+    JD401 error save-interval-collapsed: saved every 2 steps from step 502 on, and save_steps is 500
+    ```
+
+    ## Sources
+
+    - https://github.com/huggingface/trl/issues/2124
+    - https://github.com/huggingface/trl/issues/1889
+    """
+    told = [saved for saved in _by_step(series) if not _ends_epoch(saved)]
+    declared = [saved for saved in told if _save_steps(saved)]
+    yield from _against_declared(declared) if declared else _against_habit(told)
+
+
+def _by_step(series: Series) -> list[Checkpoint]:
+    return sorted(
+        (saved for saved in series.checkpoints if saved.step is not None), key=lambda saved: saved.step or 0
+    )
+
+
+def _save_steps(saved: Checkpoint) -> float:
+    declared = saved.metadata.get("save_steps")
+    return declared if isinstance(declared, int | float) and declared > 0 else 0
+
+
+def _ends_epoch(saved: Checkpoint) -> bool:
+    epoch = saved.metadata.get("epoch")
+    return isinstance(epoch, int | float) and epoch > 0 and float(epoch).is_integer()
+
+
+def _is_last(saved: Checkpoint) -> bool:
+    return saved.step == saved.metadata.get("max_steps")
+
+
+def _against_declared(saves: Sequence[Checkpoint]) -> Iterator[Hit]:
+    short = 0
+    for before, after in pairwise(saves):
+        interval = _save_steps(after)
+        gap = (after.step or 0) - (before.step or 0)
+        kept = _save_steps(before) == interval
+        if not kept or gap <= 0 or gap * 2 >= interval or _is_last(after):
+            short = 0
+            continue
+        short += 1
+        if short == IN_A_ROW:
+            first = (after.step or 0) - gap * IN_A_ROW
+            yield Hit(
+                location=Location(path=after.path, step=after.step),
+                message=f"saved every {gap} steps from step {first} on, and save_steps is {interval:g}",
+                evidence={"gap": gap, "save_steps": interval, "since": first},
+                fix="stop the run before the disk is full, and update the trainer",
+            )
+            return
+
+
+def _against_habit(saves: Sequence[Checkpoint]) -> Iterator[Hit]:
+    gaps = [(after.step or 0) - (before.step or 0) for before, after in pairwise(saves)]
+    for start in range(WIDE, len(gaps) - NARROW + 1):
+        wide, narrow = gaps[start - WIDE : start], gaps[start : start + NARROW]
+        if len(set(wide)) == 1 and len(set(narrow)) == 1 and 0 < narrow[0] * MUCH <= wide[0]:
+            since = saves[start]
+            yield Hit(
+                location=Location(path=saves[start + 1].path, step=saves[start + 1].step),
+                message=f"saved every {wide[0]} steps, and every {narrow[0]} from step {since.step} on",
+                evidence={"gap": narrow[0], "before": wide[0]},
+                severity=Severity.NOTE,
+            )
+            return

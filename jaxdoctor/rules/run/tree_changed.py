@@ -1,0 +1,63 @@
+"""JD406."""
+
+from __future__ import annotations
+
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.rule import Hits, rule
+
+NAMED = 4
+"""Leaves that a message names; the evidence has more."""
+
+
+@rule("JD406", Severity.WARNING)
+def tree_changed(series: Series) -> Hits:
+    """The leaves are not those of the checkpoint before.
+
+    ## What it saw
+
+    Paths that appear, vanish or change shape between two checkpoints of one run.
+
+    ## Why it matters
+
+    A template made from one of the two does not restore the other: Orbax raises, and a restore without
+    a template gives a tree that the code does not expect. A shape that changes is often a batch or a
+    device axis that was saved along.
+
+    ## What to do
+
+    See what changed in the code between the two. Save `jax.device_get` of one replica, not the stack.
+
+    ## Example
+
+    ```text
+    JD406 warning tree-changed: since run/1000: 2 leaves appeared (params/b, params/c), 1 changed shape (w)
+    ```
+
+    ## Sources
+
+    - https://orbax.readthedocs.io/en/latest/guides/checkpoint/transformations.html
+    """
+    for before, after in series.neighbours:
+        first = {leaf.path: leaf.shape for leaf in before.leaves}
+        second = {leaf.path: leaf.shape for leaf in after.leaves}
+        changes = {
+            "appeared": [path for path in second if path not in first],
+            "vanished": [path for path in first if path not in second],
+            "changed shape": [path for path in second if first.get(path, second[path]) != second[path]],
+        }
+        if first and second and any(changes.values()):
+            yield _hit(before, after, changes)
+
+
+def _hit(before: Checkpoint, after: Checkpoint, changes: dict[str, list[str]]) -> Hit:
+    parts = [
+        f"{len(paths)} {'leaf' if len(paths) == 1 else 'leaves'} {how} ({', '.join(paths[:NAMED])})"
+        for how, paths in changes.items()
+        if paths
+    ]
+    return Hit(
+        location=Location(path=after.path, step=after.step),
+        message=f"since {before.path}: {', '.join(parts)}",
+        evidence={how.replace(" ", "_"): paths[:16] for how, paths in changes.items() if paths},
+    )

@@ -1,0 +1,1 @@
+"""JD50x: an update function, traced."""

@@ -1,0 +1,85 @@
+"""JD504."""
+
+from __future__ import annotations
+
+from jaxdoctor.facts.finding import Hit, Severity
+from jaxdoctor.facts.signature import Change, Signature, Site
+from jaxdoctor.rules.rule import Hits, rule
+
+
+@rule("JD504", Severity.WARNING)
+def update_promotes(signature: Signature) -> Hits:
+    """The update computes in a wider dtype than its values have, because a scalar promotes them.
+
+    ## What it saw
+
+    In the traced program JAX inserted a conversion that nobody wrote: a bfloat16 or float16 array met a
+    float32 scalar, such as `jnp.float32(0.1)`, a `np.float32`, or a learning rate that a schedule computes.
+    A Python number would not have promoted it, since its type is weak. Of a gradient transformation, the
+    returned updates are wider than the parameters that they are for.
+
+    ## Why it matters
+
+    From that line on the array takes twice the memory, and products run on float32 units. Added to the
+    parameters, such an update promotes the parameters too.
+
+    ## What to do
+
+    Cast the scalar to the array's dtype at the place that the finding names: `scalar.astype(x.dtype)`.
+    Of optax updates that are wider than their parameters, use `optax.apply_updates`, which casts back.
+
+    ## Example
+
+    ```text
+    JD504 warning update-promotes: bfloat16 becomes float32 because of a float32[] operand:
+    updates = jax.tree.map(lambda g: step_size * g, updates)
+    ```
+
+    ## Sources
+
+    - https://docs.jax.dev/en/latest/type_promotion.html
+    - https://github.com/google-deepmind/optax/pull/1108
+    """
+    widened = [leaf for leaf in signature.results if leaf.change is Change.WIDENS]
+    if widened:
+        leaf = widened[0]
+        site = leaf.sites[0] if leaf.sites else None
+        others = f" (and {len(widened) - 1} more)" if len(widened) > 1 else ""
+        yield Hit(
+            location=signature.location(leaf.path, site),
+            message=(
+                f"the update for {leaf.path}{others} is {leaf.after}, the parameter {leaf.before}"
+                f"{site.cause if site else ''}{signature.context}"
+            ),
+            evidence={
+                "leaves": [each.path for each in widened],
+                "parameter": leaf.before,
+                "update": leaf.after,
+                "setting": signature.setting,
+            },
+            fix="apply it with optax.apply_updates, which casts each update to its parameter's dtype",
+        )
+    for site in signature.promotions:
+        yield _hit(signature, site)
+
+
+def _fix(site: Site) -> str:
+    if not site.library:
+        return f"at {site.place}, cast the {site.partner} operand with .astype(jnp.{site.dtype_from})"
+    caller = site.through[-1] if site.through else "your code"
+    return f"the place is a package's: give it a scalar of dtype {site.dtype_from} from {caller}"
+
+
+def _hit(signature: Signature, site: Site) -> Hit:
+    return Hit(
+        location=signature.location(site=site),
+        message=f"{site.dtype_from} becomes {site.dtype_to}{site.cause}{signature.context}",
+        evidence={
+            "from": site.dtype_from,
+            "to": site.dtype_to,
+            "operand": site.partner,
+            "through": list(site.through),
+            "setting": signature.setting,
+        },
+        fix=_fix(site),
+    )

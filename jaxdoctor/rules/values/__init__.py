@@ -1,0 +1,1 @@
+"""JD30x: the numbers that a checkpoint holds."""
