@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor import __version__
-from jaxdoctor.card import Card, card_of_device_kind
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError
-from jaxdoctor.expectation import PRESETS, deliveries_of_card
 from jaxdoctor.facts.delivery import HIGHEST, SETTINGS, Deliveries, Delivery
 from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.trial import Kind, Trial
-from jaxdoctor.look import SURVEY
-from jaxdoctor.machine import Machine, examine
-from jaxdoctor.probe import probe, scenario_ask
-from jaxdoctor.rollout import Ask
-from jaxdoctor.scenario import SCENARIOS
+from jaxdoctor.machine.card import Card, card_of_device_kind
+from jaxdoctor.machine.devices import SURVEY
+from jaxdoctor.machine.expected import PRESETS, deliveries_of_card
+from jaxdoctor.machine.judged import Machine, examine
+from jaxdoctor.models.scenario import SCENARIOS
+from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.run import probe, scenario_ask
 from jaxdoctor.workers.progress import shown
 from jaxdoctor.workers.worker import run
 

@@ -18,11 +18,11 @@ RUNS = 3
 
 TARGETS = (
     ("examples/update/train.py:cured", "a dictionary of parameters and counters"),
-    ("tests.updates:train_state", "Flax linen, TrainState, AdamW with a schedule"),
-    ("tests.updates:nnx_optimizer", "Flax NNX, Optimizer"),
-    ("tests.updates:equinox_model", "Equinox, MLP under filter_jit"),
-    ("tests.updates:brax_ppo", "Brax, PPO's loss and gradient update"),
-    ("tests.updates:transformer", "Flax linen, 12 layers of width 768, 1.8 GiB of state"),
+    ("tests.sample_updates:train_state", "Flax linen, TrainState, AdamW with a schedule"),
+    ("tests.sample_updates:nnx_optimizer", "Flax NNX, Optimizer"),
+    ("tests.sample_updates:equinox_model", "Equinox, MLP under filter_jit"),
+    ("tests.sample_updates:brax_ppo", "Brax, PPO's loss and gradient update"),
+    ("tests.sample_updates:transformer", "Flax linen, 12 layers of width 768, 1.8 GiB of state"),
 )
 
 

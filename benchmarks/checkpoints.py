@@ -89,10 +89,10 @@ SCAN = """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     import numpy, tensorstore
 
-    from jaxdoctor.census import Depth
-    from jaxdoctor.reader import READERS
+    from jaxdoctor.checkpoints.statistics import Depth
+    from jaxdoctor.checkpoints.reader import READERS
     from jaxdoctor.rules.rule import RULES
-    from jaxdoctor.scan import Options, scan
+    from jaxdoctor.checkpoints.scan import Options, scan
 
     # The peers' imports are not in their times either.
     list(RULES.load_all()), list(READERS.load_all())

@@ -104,11 +104,11 @@ def rows(card: str, folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     from jax.experimental import topologies
     from jax.sharding import SingleDeviceSharding
 
-    from jaxdoctor.card import card_named
-    from jaxdoctor.expectation import deliveries_of_card
-    from jaxdoctor.host.xla_flags import read_xla_flags
-    from jaxdoctor.product import PRODUCTS, Dot
-    from jaxdoctor.replay.product_probe import program
+    from jaxdoctor.machine.card import card_named
+    from jaxdoctor.machine.expected import deliveries_of_card
+    from jaxdoctor.machine.measuring.product import program
+    from jaxdoctor.machine.products import PRODUCTS, Dot
+    from jaxdoctor.machine.xla_flags import read_xla_flags
 
     topology = topologies.get_topology_desc(
         topology_name="", platform="cuda", target_config=description(card), topology="1x1x1"

@@ -55,7 +55,7 @@ def measure(path: str | Path, rounds: int) -> tuple[str, int, float, float, floa
 
     from jaxdoctor.replay.ensemble import Ensemble
     from jaxdoctor.replay.plan import Lane
-    from jaxdoctor.replay.record import record
+    from jaxdoctor.rollouts.record import record
 
     model = mujoco.MjModel.from_xml_path(str(path))
     recording = record(model, replays=BATCH, steps=STEPS, seed=0)

@@ -9,9 +9,9 @@ from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
-from jaxdoctor.compatibility import pivot
 from jaxdoctor.facts.signature import Signature
-from jaxdoctor.update import SWEEP, Wish, check_update
+from jaxdoctor.reports.update_tables import pivot
+from jaxdoctor.updates.check import SWEEP, Wish, check_update
 
 PAGE = Path(__file__).parents[1] / "docs" / "optax-compatibility.md"
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.precision import F32, F64, TF32
 from jaxdoctor.facts.trial import Trial
-from jaxdoctor.probe import probe, scenario_ask
-from jaxdoctor.rollout import Ask
-from jaxdoctor.scenario import SCENARIOS
-from jaxdoctor.verdict import MORE_THAN_FLOAT32
+from jaxdoctor.models.scenario import SCENARIOS
+from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.run import probe, scenario_ask
+from jaxdoctor.probe.verdict import MORE_THAN_FLOAT32
 
 CARD = "rtx-4090"
 """Any card that multiplies float32 as TF32 by default."""

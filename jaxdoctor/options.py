@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from jaxdoctor.facts.finding import Severity
-from jaxdoctor.format import FORMATS
-from jaxdoctor.publish import NEVER, require_writable, severity_named
+from jaxdoctor.reports.format import FORMATS
+from jaxdoctor.reports.publish import NEVER, require_writable, severity_named
 from jaxdoctor.rules.rule import RULES
 from jaxdoctor.workers.log import listen
 

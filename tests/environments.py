@@ -1,8 +1,8 @@
 """Environments and deliveries, built in a line each."""
 
-from jaxdoctor.card import card_named
-from jaxdoctor.expectation import deliveries_of_card
 from jaxdoctor.facts.environment import Accelerator, Environment
+from jaxdoctor.machine.card import card_named
+from jaxdoctor.machine.expected import deliveries_of_card
 
 VERSIONS = {
     "python": "3.12.4",

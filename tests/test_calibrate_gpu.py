@@ -6,19 +6,19 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from jaxdoctor.card import card_named
 from jaxdoctor.facts.delivery import MEASURED, Deliveries
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32, F64, TF32, Precision
 from jaxdoctor.facts.trial import Kind, Trial
-from jaxdoctor.machine import Machine
+from jaxdoctor.machine.card import card_named
+from jaxdoctor.machine.judged import Machine
 from tests.environments import deliveries, environment
+from tests.paths import ROOT
 
-SCRIPT = Path(__file__).parent.parent / "benchmarks" / "calibrate_gpu.py"
+SCRIPT = ROOT / "benchmarks" / "calibrate_gpu.py"
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import time
 import numpy as np
 import pytest
 
-from jaxdoctor import probe, scan
+from jaxdoctor.checkpoints import scan
 from jaxdoctor.facts.delivery import Deliveries
 from jaxdoctor.facts.finding import Severity
-from jaxdoctor.machine import Machine
-from jaxdoctor.rollout import Ask
-from jaxdoctor.scenario import SCENARIOS, scenario_path
+from jaxdoctor.machine.judged import Machine
+from jaxdoctor.models.scenario import SCENARIOS, scenario_path
+from jaxdoctor.probe import run as probe
+from jaxdoctor.probe.ask import Ask
 from tests.environments import environment
 
 

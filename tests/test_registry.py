@@ -2,8 +2,8 @@
 
 import pytest
 
+from jaxdoctor.checkpoints.scan import FAMILIES
 from jaxdoctor.rules.rule import RULES
-from jaxdoctor.scan import FAMILIES
 
 FACTS = {
     "environment": {"Environment", "Deliveries"},

@@ -49,9 +49,9 @@ def check_update(
     no array of the state is made, and nothing is compiled.
     """
     from jaxdoctor.errors import UnknownNameError
-    from jaxdoctor.publish import publish
-    from jaxdoctor.update import X64_SETTINGS, Wish
-    from jaxdoctor.update import check_update as check
+    from jaxdoctor.reports.publish import publish
+    from jaxdoctor.updates.check import X64_SETTINGS, Wish
+    from jaxdoctor.updates.check import check_update as check
     from jaxdoctor.workers.progress import shown
 
     if x64 not in X64_SETTINGS:

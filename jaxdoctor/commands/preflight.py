@@ -11,7 +11,7 @@ from jaxdoctor.command import Command
 from jaxdoctor.options import ConfiguredFailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
 
 if TYPE_CHECKING:
-    from jaxdoctor.config.settings import Config
+    from jaxdoctor.preflight.config.settings import Config
 
 
 def preflight(
@@ -49,14 +49,14 @@ def preflight(
 ) -> None:
     """Examine everything that jaxdoctor.yaml names, cheap before dear, in one report."""
     if init:
-        from jaxdoctor.config.starter import write_starter
+        from jaxdoctor.preflight.config.starter import write_starter
 
         typer.echo(f"wrote {write_starter(config or Path('jaxdoctor.yaml'))}", err=True)
         return
-    from jaxdoctor.preflight import Choice
-    from jaxdoctor.preflight import preflight as examine
-    from jaxdoctor.publish import publish, require_writable
-    from jaxdoctor.waiving import write_baseline as record
+    from jaxdoctor.preflight.baseline import write_baseline as record
+    from jaxdoctor.preflight.run import Choice
+    from jaxdoctor.preflight.run import preflight as examine
+    from jaxdoctor.reports.publish import publish, require_writable
     from jaxdoctor.workers.progress import shown
     from jaxdoctor.workers.stdout import chatter_to_stderr
 
@@ -80,8 +80,8 @@ def preflight(
 
 
 def _config(path: Path | None) -> Config:
-    from jaxdoctor.config.settings import load
     from jaxdoctor.errors import ConfigError
+    from jaxdoctor.preflight.config.settings import load
 
     chosen = load(path)
     if chosen.path is None:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jaxdoctor.card import HERE, known_cards
 from jaxdoctor.command import Command
 from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
-from jaxdoctor.facts.prescription import WRITERS
+from jaxdoctor.machine.card import HERE, known_cards
+from jaxdoctor.models.scenario import SCENARIOS
 from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
-from jaxdoctor.scenario import SCENARIOS
+from jaxdoctor.prescriptions.writers import WRITERS
 
 if TYPE_CHECKING:
     from jaxdoctor.facts.report import Report
-    from jaxdoctor.rollout import Ask
+    from jaxdoctor.probe.ask import Ask
 
 EVERYWHERE = "all-"
 """Before a precision's name: every product is rounded, not only those that matrix units compute."""
@@ -134,7 +134,7 @@ def probe(
 ) -> None:
     """Replay a model at every precision: will it break on that card, by how many bits, what to set."""
     from jaxdoctor.errors import UsageError
-    from jaxdoctor.rollout import Ask
+    from jaxdoctor.probe.ask import Ask
 
     if model is not None and scenario is not None:
         raise UsageError(f"both {model} and --scenario {scenario} were given", hint="give one of the two")
@@ -168,8 +168,8 @@ def _everywhere(name: str) -> Precision:
 def _run(ask: Ask, scenario: str | None, card: str, *, quiet: bool) -> Report:
     from dataclasses import replace
 
-    from jaxdoctor.probe import probe as probing
-    from jaxdoctor.probe import scenario_ask, tour
+    from jaxdoctor.probe.run import probe as probing
+    from jaxdoctor.probe.run import scenario_ask, tour
     from jaxdoctor.workers.progress import shown
     from jaxdoctor.workers.stdout import chatter_to_stderr
 
@@ -185,7 +185,7 @@ def _run(ask: Ask, scenario: str | None, card: str, *, quiet: bool) -> Report:
 
 def _publish(report: Report, emit: str | None, formats: list[str], outputs: list[Path], fail_on: str) -> int:
     from jaxdoctor.facts.prescription import Prescription
-    from jaxdoctor.publish import publish, severity_named
+    from jaxdoctor.reports.publish import publish, severity_named
 
     if emit is None:
         return publish(report, formats, outputs, fail_on)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jaxdoctor.card import HERE
 from jaxdoctor.command import Command
 from jaxdoctor.errors import FINDINGS, UnknownNameError
-from jaxdoctor.facts.prescription import WRITERS
+from jaxdoctor.machine.card import HERE
 from jaxdoctor.options import QuietOption, VerboseOption
+from jaxdoctor.prescriptions.writers import WRITERS
 
 if TYPE_CHECKING:
     from jaxdoctor.facts.prescription import Prescription
@@ -54,8 +54,8 @@ def recommend(
     verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:
     """Write what to set, from earlier reports or for this machine; conflicts are said, not resolved."""
-    from jaxdoctor.recommend import recommend as merge
-    from jaxdoctor.rewriting import difference
+    from jaxdoctor.recommend.run import recommend as merge
+    from jaxdoctor.recommend.script import difference
     from jaxdoctor.workers.progress import shown
     from jaxdoctor.workers.stdout import chatter_to_stderr
 
@@ -70,7 +70,7 @@ def recommend(
 def _verified(
     model: str, prescription: Prescription, card: str, time_limit: float, progress: Progress
 ) -> bool:
-    from jaxdoctor.recommend import verify
+    from jaxdoctor.recommend.run import verify
 
     found = verify(model, prescription, card=card, time_limit=time_limit, progress=progress)
     typer.echo(found.sentence, err=True)

@@ -12,7 +12,7 @@ from jaxdoctor.command import Command
 from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
 
 if TYPE_CHECKING:
-    from jaxdoctor.scan import Options
+    from jaxdoctor.checkpoints.options import Options
 
 
 def scan_checkpoint(
@@ -59,9 +59,9 @@ def scan_checkpoint(
     """Judge the counters, dtypes and values of saved checkpoints; nothing in them is executed."""
     # Nothing here multiplies matrices, and starting BLAS threads is half of the time of loading NumPy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from jaxdoctor.discover import expand
-    from jaxdoctor.publish import publish
-    from jaxdoctor.scan import scan
+    from jaxdoctor.checkpoints.discover import expand
+    from jaxdoctor.checkpoints.scan import scan
+    from jaxdoctor.reports.publish import publish
     from jaxdoctor.workers.progress import shown
 
     options = _options(
@@ -75,7 +75,7 @@ def scan_checkpoint(
     )
     named = expand(paths, sys.stdin)
     if watch:
-        from jaxdoctor.watch import watch as watching
+        from jaxdoctor.checkpoints.watch import watch as watching
 
         raise typer.Exit(watching(named, options, formats or [], outputs or [], fail_on))
     with shown(quiet=quiet) as progress:
@@ -103,11 +103,11 @@ def _options(
     roles: list[str],
     memory: str,
 ) -> Options:
-    from jaxdoctor.budget import size_named
-    from jaxdoctor.census import Depth
+    from jaxdoctor.checkpoints.options import Options
+    from jaxdoctor.checkpoints.roles import assignment, expected_dtype
+    from jaxdoctor.checkpoints.statistics import Depth
     from jaxdoctor.facts.checkpoint import Expectations
-    from jaxdoctor.roles import assignment, expected_dtype
-    from jaxdoctor.scan import Options
+    from jaxdoctor.storage.budget import size_named
 
     return Options(
         depth=Depth(depth),

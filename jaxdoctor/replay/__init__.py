@@ -1,1 +1,1 @@
-"""The only place, with sources/ and remedies/, that touches jax and mujoco."""
+"""How a rollout is replayed at each precision, in worker processes."""

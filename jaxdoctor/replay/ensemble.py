@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.facts.precision import F32
-from jaxdoctor.replay.emulated import Program, Widths, emulate
+from jaxdoctor.models.mjx_support import mjx_refusals
+from jaxdoctor.programs.emulate import Program, Widths, emulate
 from jaxdoctor.replay.fields import floating_leaves, nonfinite_fields
 from jaxdoctor.replay.plan import Lane
-from jaxdoctor.replay.record import Recording, record
-from jaxdoctor.replay.support import mjx_refusals
+from jaxdoctor.rollouts.record import Recording, record
 from jaxdoctor.workers.progress import SILENT, Progress
 
 CHUNK_STEPS = 25

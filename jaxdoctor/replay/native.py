@@ -9,11 +9,11 @@ import numpy as np
 
 from jaxdoctor.facts.trial import wilson
 from jaxdoctor.replay.ensemble import STATE, Ensemble, Rollout, States
+from jaxdoctor.replay.first_step import first_step_within
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judge
-from jaxdoctor.replay.patience import first_step_within
 from jaxdoctor.replay.plan import Judgement, Lane, NativePlan, NativeReplay
-from jaxdoctor.replay.record import Recording
 from jaxdoctor.replay.scratch import Reference, Scratch
+from jaxdoctor.rollouts.record import Recording
 from jaxdoctor.workers.progress import Progress
 
 TIMED_RUNS = 3

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import UnsupportedModelError
-from jaxdoctor.replay.controls import read_controls
-from jaxdoctor.replay.inspect import inspect_model
+from jaxdoctor.models.element_lines import Spots
+from jaxdoctor.models.inspect import inspect_model
+from jaxdoctor.models.mjx_support import refused, try_mjx
 from jaxdoctor.replay.plan import Prepared, RecordPlan
-from jaxdoctor.replay.record import record
 from jaxdoctor.replay.scratch import Scratch
-from jaxdoctor.replay.spots import Spots
-from jaxdoctor.replay.support import refused, try_mjx
-from jaxdoctor.source import load_model
+from jaxdoctor.rollouts.controls import read_controls
+from jaxdoctor.rollouts.record import record
+from jaxdoctor.rollouts.source import load_model
 from jaxdoctor.workers.progress import Progress
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.replay.ensemble import States
-from jaxdoctor.replay.record import Recording
+from jaxdoctor.rollouts.record import Recording
 
 LOOK_SECONDS = 0.05
 """Between two looks at whether a file has come or a lock is free."""

@@ -9,11 +9,11 @@ from dataclasses import replace
 from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Interval, wilson
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
+from jaxdoctor.replay.first_step import first_step_within
 from jaxdoctor.replay.judge import horizon, judge, one_step_error
-from jaxdoctor.replay.patience import first_step_within
 from jaxdoctor.replay.plan import Judgement, Lane, Sweep, SweepPlan
-from jaxdoctor.replay.record import Recording
 from jaxdoctor.replay.scratch import Reference, Scratch
+from jaxdoctor.rollouts.record import Recording
 from jaxdoctor.workers.progress import Progress
 
 MOST_SUSPECTS = 16

@@ -84,7 +84,8 @@ def _index(rules: list[Rule]) -> str:
     lines = [
         "# Rules",
         "",
-        "Each is a function below `jaxdoctor/rules/`, in the folder of its family, and its page is that function's docstring:",
+        "Each is a function below `jaxdoctor/rules/`, in the folder of its family, and its",
+        "page is that function's docstring:",
         "`python -m jaxdoctor.rules.pages` writes this folder. `jaxdoctor rule CODE` prints the same page.",
     ]
     for prefix, title in GROUPS.items():

@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from jaxdoctor.advising import advice
 from jaxdoctor.cli import build
 from jaxdoctor.errors import UnknownNameError, UnreadableError
 from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.facts.prescription import Means
 from jaxdoctor.facts.report import Report
-from jaxdoctor.formats.json import FORMAT
-from jaxdoctor.recommend import Verification, variables
-from tests.reports import EMPTY, GOLDEN, HAND, PRESCRIPTION
+from jaxdoctor.prescriptions.from_findings import advice
+from jaxdoctor.recommend.run import Verification, variables
+from jaxdoctor.reports.formats.json import FORMAT
+from tests.sample_reports import EMPTY, GOLDEN, HAND, PRESCRIPTION
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_settings_as_variables_keep_the_flags_that_are_there(monkeypatch):
 
 
 def test_the_second_replay_runs_with_the_settings_and_no_later_process_does(monkeypatch):
-    from jaxdoctor import recommend as module
+    from jaxdoctor.recommend import run as module
 
     seen = []
 
@@ -186,7 +186,7 @@ def test_the_second_replay_runs_with_the_settings_and_no_later_process_does(monk
 @pytest.mark.slow
 def test_the_hand_is_cured_by_what_its_own_probe_prescribes(tmp_path):
     """The whole way: probe, report, recommend, replay with the settings."""
-    from jaxdoctor.scenario import scenario_path
+    from jaxdoctor.models.scenario import scenario_path
 
     model = str(scenario_path("hand"))
     common = ["--card", "rtx-4090", "--time-limit", "200"]

@@ -6,15 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 EXAMPLE = ROOT / "examples" / "ci"
-SARIF = json.loads((ROOT / "tests" / "formats" / "sarif_subset.json").read_text())
+SARIF = json.loads((ROOT / "tests" / "reports" / "formats" / "sarif_subset.json").read_text())
 
 
 def yaml(path):

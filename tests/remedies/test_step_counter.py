@@ -4,7 +4,6 @@ import pickle
 import random
 import subprocess
 import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from jaxdoctor.remedies import StepCounter
+from tests.paths import ROOT
 
 WORD, LARGEST = 2**32, 2**64 - 1
 EDGES = [0, 1, 2**16 - 1, 2**16, 2**31 - 1, 2**31, WORD - 1, WORD, WORD + 1, 2**53, 2**63 - 1]
@@ -271,7 +271,7 @@ def test_a_sum_over_devices_keeps_every_carry():
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env={
             "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
             "JAX_PLATFORMS": "cpu",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
-from jaxdoctor.wording import counted
 
 HALF_BITS = 16
 SECOND = 2

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
-from jaxdoctor.wording import counted
 
 WIDE_FLOATS = {"float64", "complex128"}
 WIDE_INTEGERS = {"int64", "uint64"}

@@ -1,0 +1,1 @@
+"""The verb `scan-checkpoint`: from paths to findings."""

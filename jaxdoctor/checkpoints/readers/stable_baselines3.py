@@ -1,0 +1,112 @@
+"""Zips of Stable-Baselines3: JSON, and files of torch inside."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.checkpoints.reader import Reader
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.storage.blobs import ReadAt, Region, memory_values, whole_file
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.damage import UnsupportedError, noted
+from jaxdoctor.storage.elements import Element
+from jaxdoctor.storage.json_text import parse
+from jaxdoctor.storage.pickles.files import SHARE, Stream, faults_of
+from jaxdoctor.storage.pickles.machine import read_pickle
+from jaxdoctor.storage.pickles.source import Cursor
+from jaxdoctor.storage.torch.files import read_torch
+from jaxdoctor.storage.zips import Archive, glimpsed_names, open_archive
+
+DATA, MARK = "data", "_stable_baselines3_version"
+LARGEST_DATA = 64 << 20
+SERIALIZED = ":serialized:"
+COUNTS = ("num_timesteps", "_num_timesteps_at_start", "_n_updates", "_episode_num", "_total_timesteps")
+BIGGEST = 1 << 63
+
+
+def _recognizes(path: Path) -> bool:
+    names = glimpsed_names(path)
+    return MARK in names or (DATA in names and any(name.endswith(".pth") for name in names))
+
+
+def _read(path: Path, budget: Budget) -> Checkpoint:
+    before = budget.bytes_read
+    region = whole_file(path)
+    leaves: list[Leaf] = []
+    faults: list[Fault] = []
+    content: dict[str, Any] = {}
+    with noted(faults.append, path=str(path)):
+        archive = open_archive(region, budget)
+        faults += archive.faults
+        with noted(faults.append, path=str(path)):
+            content = _data(archive, budget)
+        leaves += _counts(content)
+        faults += _serialized(content, path, budget)
+        for member in archive.members:
+            if member.name.endswith(".pth"):
+                with noted(faults.append, path=str(path)):
+                    blob = archive.blob(member, budget)
+                    if not isinstance(blob, Region):
+                        raise UnsupportedError(f"{member.name[:200]} is compressed, so it is not read")
+                    file = read_torch(blob, budget, prefix=member.name.removesuffix(".pth"))
+                    leaves += file.leaves
+                    faults += file.faults
+    steps = content.get("num_timesteps")
+    return Checkpoint(
+        path=str(path),
+        format="stable-baselines3",
+        leaves=tuple(leaves),
+        step=steps if type(steps) is int else None,
+        bytes_total=region.size,
+        bytes_read=budget.bytes_read - before,
+        faults=tuple(faults),
+    )
+
+
+def _data(archive: Archive, budget: Budget) -> dict[str, Any]:
+    """The attributes of the algorithm; an empty dictionary where the member is none."""
+    member = archive.find(DATA)
+    if member is None or member.size > LARGEST_DATA:
+        return {}
+    with archive.blob(member, budget).reading(budget) as read_at:
+        content = parse(read_at(0, member.size), budget, "the member data")
+    return content if isinstance(content, dict) else {}
+
+
+def _counts(content: dict[str, Any]) -> list[Leaf]:
+    found = []
+    for name in COUNTS:
+        value = content.get(name)
+        if type(value) is int and -BIGGEST <= value < BIGGEST:
+            values = memory_values(value.to_bytes(8, "little", signed=True), Element("int64"))
+            found.append(
+                Leaf(
+                    path=f"data/{name}", dtype="int64", shape=(), host_scalar=True, value=value, values=values
+                )
+            )
+    return found
+
+
+def _serialized(content: dict[str, Any], path: Path, budget: Budget) -> list[Fault]:
+    """What the pickles in the JSON would call: functions such as schedules are stored by cloudpickle."""
+    faults: list[Fault] = []
+    for name, entry in content.items():
+        text = entry.get(SERIALIZED) if isinstance(entry, dict) else None
+        if isinstance(text, str):
+            try:
+                raw = base64.b64decode(text, validate=True)
+            except (binascii.Error, ValueError):
+                continue
+            stream = Stream(pickles=[read_pickle(Cursor(_from(raw), len(raw)), budget.memory // SHARE)])
+            faults += faults_of(stream, path, f"the pickle of {name[:100]!r}")
+    return faults
+
+
+def _from(raw: bytes) -> ReadAt:
+    return lambda offset, size: raw[offset : offset + size]
+
+
+READER = Reader(recognizes=_recognizes, read=_read)

@@ -1,0 +1,45 @@
+"""Folders in which every rank of an FSDP run wrote its shard, `model_world_size_8_rank_3.pt`, as in verl."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from jaxdoctor.checkpoints.reader import Reader
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.torch.files import TorchFile
+from jaxdoctor.storage.torch.ranks import read_ranks
+
+NAME = re.compile(r"(model|optim|extra_state)_world_size_(\d{1,6})_rank_(\d{1,6})\.pt")
+
+
+def _recognizes(path: Path) -> bool:
+    return path.is_dir() and any(NAME.fullmatch(entry.name) for entry in path.iterdir())
+
+
+def _read(path: Path, budget: Budget) -> Checkpoint:
+    before = budget.bytes_read
+    groups: dict[tuple[str, int], dict[int, Path]] = {}
+    for entry in sorted(path.iterdir()):
+        match = NAME.fullmatch(entry.name)
+        if match is not None:
+            groups.setdefault((match[1], int(match[2])), {})[int(match[3])] = entry
+    found = TorchFile()
+    for (kind, world), files in sorted(groups.items()):
+        group = read_ranks(files, world, budget, prefix=f"{kind}/")
+        found.leaves += group.leaves
+        found.faults += group.faults
+        found.bytes_total += group.bytes_total
+    return Checkpoint(
+        path=str(path),
+        format="verl",
+        leaves=tuple(found.leaves),
+        metadata={"world_size": max(world for _, world in groups)},
+        bytes_total=found.bytes_total,
+        bytes_read=budget.bytes_read - before,
+        faults=tuple(found.faults),
+    )
+
+
+READER = Reader(recognizes=_recognizes, read=_read)

@@ -1,0 +1,224 @@
+"""Judges checkpoints on disk: finds them, reads what is needed of each, and asks the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jaxdoctor.checkpoints.discover import Found, discover, step_named
+from jaxdoctor.checkpoints.options import Options
+from jaxdoctor.checkpoints.reader import READERS, Reader
+from jaxdoctor.checkpoints.repeats import together
+from jaxdoctor.checkpoints.roles import role_of
+from jaxdoctor.checkpoints.runs import in_runs
+from jaxdoctor.checkpoints.statistics import Depth, examine, number
+from jaxdoctor.errors import NothingExaminedError, UnreadableError
+from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf, Series
+from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
+from jaxdoctor.facts.report import Report
+from jaxdoctor.rules.diagnose import diagnose
+from jaxdoctor.rules.rule import RULES, Rule
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.workers.log import tell
+from jaxdoctor.workers.progress import SILENT, Progress
+
+FAMILIES = ("values", "counters", "dtypes", "integrity", "run")
+"""The rules that judge what is made here; the others are not even imported."""
+
+UNREAD = "unread"
+"""The format of a checkpoint that no reader could say anything about."""
+
+
+def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -> Report:
+    """Judges every checkpoint at or under the paths.
+
+    Raises:
+        NothingExaminedError: nothing there is a checkpoint, or none can be read.
+    """
+    progress.stage("looking for checkpoints")
+    found = list(dict.fromkeys(one for path in paths for one in discover(path)))
+    checkpoints: list[Checkpoint] = []
+    try:
+        for index, one in enumerate(found, 1):
+            counted = Counted(progress, f"{one.path.name} ({index} of {len(found)})")
+            tell(f"reading {one.path} as {one.reader}")
+            checkpoints.append(examined(one, options, counted))
+    except KeyboardInterrupt:
+        report = conclude(paths, checkpoints, options)
+        left = (Skipped(subject=str(one.path), reason=INTERRUPTED) for one in found[len(checkpoints) :])
+        return replace(report, skipped=(*report.skipped, *left), partial=True)
+    insist(paths, checkpoints)
+    return conclude(paths, checkpoints, options)
+
+
+def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> None:
+    """Insists that there was something to judge.
+
+    Raises:
+        NothingExaminedError: nothing is a checkpoint, or the only thing that is one cannot be read.
+    """
+    if any(saved.format != UNREAD or not saved.finished for saved in checkpoints):
+        return
+    for saved in checkpoints:
+        for fault in saved.faults:
+            raise UnreadableError(
+                fault.message, hint=str(fault.evidence.get("hint", "name the file or folder that holds it"))
+            )
+    named = ", ".join(str(path) for path in paths)
+    raise NothingExaminedError(
+        f"there is no checkpoint at {named}",
+        hint=f"known are {', '.join(READERS.names())}",
+    )
+
+
+def conclude(paths: Sequence[Path], checkpoints: Sequence[Checkpoint], options: Options) -> Report:
+    """The report on checkpoints that were read."""
+    runs = in_runs(checkpoints, options)
+    rules = list(RULES.load_all(*FAMILIES))
+    return Report(
+        command="scan-checkpoint",
+        subject=", ".join(str(path) for path in paths),
+        examined=sum(saved.finished and saved.format != UNREAD for saved in checkpoints),
+        findings=tuple(finding for run in runs for finding in _judged(run, rules)),
+        checkpoints=tuple(
+            saved for run in runs for saved in run.checkpoints if saved.finished and saved.format != UNREAD
+        ),
+        series=tuple(run for run in map(_finished, runs) if len(run.checkpoints) > 1),
+        skipped=tuple(
+            Skipped(subject=saved.path, reason="its save is not finished")
+            for saved in checkpoints
+            if not saved.finished
+        ),
+    )
+
+
+def _judged(run: Series, rules: Sequence[Rule]) -> list[Finding]:
+    return together(diagnose([*run.checkpoints, _finished(run)], rules))
+
+
+def _finished(run: Series) -> Series:
+    saved = (one for one in run.checkpoints if one.finished and one.format != UNREAD)
+    return replace(run, checkpoints=tuple(saved))
+
+
+def examined(found: Found, options: Options, progress: Counted) -> Checkpoint:
+    """One checkpoint with the roles and the statistics of its leaves. Whatever fails is a fault of it."""
+    if found.unfinished:
+        return Checkpoint(
+            path=str(found.path),
+            format=UNREAD,
+            leaves=(),
+            finished=False,
+            step=step_named(found.path),
+            named_step=step_named(found.path),
+        )
+    if found.reader is None:
+        reason = found.reason or "no reader knows its format"
+        return _unread(found.path, f"{found.path} is not examined: {reason}", known=True)
+    try:
+        return _examined(found.path, READERS.load(found.reader), options, progress)
+    except UnreadableError as error:
+        return _unread(found.path, str(error), getattr(error, "kind", "unreadable-file"), hint=error.hint)
+    except (RecursionError, MemoryError) as error:
+        reason = f"{found.path} needs more {LACKS[type(error)]} than there is"
+        return _unread(found.path, reason, "hostile-content")
+    except Exception as error:  # noqa: BLE001 (a file that breaks a reader must not end the scan of the others)
+        reason = f"reading {found.path} failed with {type(error).__name__}: {error}"
+        return _unread(found.path, reason, hint="report this file at " + ISSUES)
+
+
+LACKS = {RecursionError: "nesting", MemoryError: "memory"}
+ISSUES = "https://github.com/jaxdoctor/jaxdoctor/issues"
+
+
+def _unread(
+    path: Path, reason: str, kind: str = "unreadable-file", *, hint: str | None = None, known: bool = False
+) -> Checkpoint:
+    evidence = {"hint": hint} if hint else {}
+    if known:
+        evidence = {"hint": f"known are {', '.join(READERS.names())}"}
+    fault = Fault(kind=kind, message=reason, path=str(path), evidence=evidence)
+    return Checkpoint(path=str(path), format=UNREAD, leaves=(), faults=(fault,))
+
+
+def _examined(path: Path, reader: Reader, options: Options, progress: Counted) -> Checkpoint:
+    budget = Budget(memory=options.memory)
+    saved = reader.read(path, budget)
+    if saved.finished:
+        saved = _with_statistics(saved, options, progress)
+    named = step_named(path)
+    return replace(
+        saved,
+        bytes_read=max(budget.bytes_read, saved.bytes_read),
+        named_step=named,
+        step=named if saved.step is None else saved.step,
+        saved_at=_written(path) if saved.saved_at is None else saved.saved_at,
+    )
+
+
+def _written(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
+
+
+def _with_statistics(saved: Checkpoint, options: Options, progress: Counted) -> Checkpoint:
+    if options.depth is Depth.ALL:
+        progress.expect(sum(int(leaf.size * leaf.type.itemsize) for leaf in saved.leaves))
+    faults = list(saved.faults)
+    leaves = tuple(_leaf_with_statistics(leaf, options, progress, faults) for leaf in saved.leaves)
+    return replace(saved, leaves=leaves, faults=tuple(faults))
+
+
+def _leaf_with_statistics(leaf: Leaf, options: Options, progress: Counted, faults: list[Fault]) -> Leaf:
+    statistics, unsupported = leaf.statistics, leaf.unsupported
+    try:
+        statistics = examine(leaf, options.depth, progress.advance) or statistics
+    except UnreadableError as error:
+        kind = getattr(error, "kind", None)
+        if kind is None:
+            unsupported = str(error)
+        else:
+            faults.append(Fault(kind=kind, message=str(error), leaf=leaf.path))
+    value = number(statistics, leaf) if leaf.value is None else leaf.value
+    return replace(
+        leaf,
+        role=role_of(leaf, options.roles),
+        statistics=statistics,
+        unsupported=unsupported,
+        value=value,
+        values=None,
+    )
+
+
+class Counted:
+    """Progress in bytes of one checkpoint."""
+
+    def __init__(self, progress: Progress, title: str) -> None:
+        self.progress = progress
+        self.title = title
+        self.total = 0
+        self.done = 0
+        self.said = 0
+        progress.stage(f"reading {title}")
+
+    def expect(self, total: int) -> None:
+        """That many bytes are going to be read."""
+        self.total = total
+
+    def advance(self, size: int) -> None:
+        """So many more were."""
+        self.done += size
+        if self.total and self.done - self.said >= ANNOUNCED_BYTES:
+            self.said = self.done
+            self.progress.stage(f"{self.title}: {_size(self.done)} of {_size(self.total)}", float(self.total))
+            self.progress.reached(float(self.done))
+
+
+ANNOUNCED_BYTES = 16 << 20
+
+
+def _size(count: int) -> str:
+    return f"{count / (1 << 20):.0f} MiB" if count < 1 << 30 else f"{count / (1 << 30):.1f} GiB"

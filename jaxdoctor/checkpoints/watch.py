@@ -1,0 +1,126 @@
+"""Judges the checkpoints of a running job as they appear, until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jaxdoctor.checkpoints.discover import Found, discover
+from jaxdoctor.checkpoints.options import Options
+from jaxdoctor.checkpoints.scan import Counted, conclude, examined
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.report import Report
+from jaxdoctor.reports.format import FORMATS
+from jaxdoctor.reports.publish import pair, severity_named
+from jaxdoctor.workers.progress import SILENT
+
+POLL_SECONDS = 2.0
+"""How often the folders are looked at. A save that did not change in between is a finished one."""
+
+Fingerprint = tuple[int, int, int]
+
+
+def watch(
+    paths: Sequence[Path],
+    options: Options,
+    formats: Sequence[str],
+    outputs: Sequence[Path],
+    fail_on: str,
+    *,
+    pause: Callable[[float], None] = time.sleep,
+) -> int:
+    """Reports each new checkpoint with what is newly wrong; after Ctrl-C, the exit code of all of it."""
+    least = severity_named(fail_on)
+    destinations = [(FORMATS.load(name), path) for name, path in pair(formats, outputs)]
+    vigil = Vigil(paths, options)
+    try:
+        while True:
+            news = vigil.look()
+            if news is not None:
+                for form, path in destinations:
+                    if path is None:
+                        form.write(news, sys.stdout)
+                        sys.stdout.flush()
+                    else:
+                        with path.open("w", encoding="utf-8") as out:
+                            form.write(vigil.report(), out)
+            pause(POLL_SECONDS)
+    except KeyboardInterrupt:
+        return vigil.report().exit_code(least)
+
+
+class Vigil:
+    """What was judged so far, and what stood there at the last look."""
+
+    def __init__(self, paths: Sequence[Path], options: Options) -> None:
+        self.paths = paths
+        self.options = options
+        self.judged: dict[Path, Checkpoint] = {}
+        self.seen: dict[Path, Fingerprint] = {}
+        self.told: set[object] = set()
+
+    def look(self) -> Report | None:
+        """A report on what is new since the last look; None: nothing."""
+        new = []
+        for found in self._settled():
+            saved = examined(found, self.options, Counted(SILENT, found.path.name))
+            if saved.finished:
+                self.judged[found.path] = saved
+                new.append(saved)
+        if not new:
+            return None
+        report = self.report()
+        fresh = [finding for finding in report.findings if _identity(finding) not in self.told]
+        self.told.update(map(_identity, fresh))
+        paths = {saved.path for saved in new}
+        return replace(
+            report,
+            examined=len(new),
+            findings=tuple(fresh),
+            checkpoints=tuple(saved for saved in report.checkpoints if saved.path in paths),
+        )
+
+    def report(self) -> Report:
+        """Everything judged so far."""
+        return conclude(self.paths, list(self.judged.values()), self.options)
+
+    def _settled(self) -> list[Found]:
+        """Checkpoints not judged yet that look as they did at the last look."""
+        settled = []
+        for path in self.paths:
+            for found in discover(path):
+                if found.unfinished or found.reader is None or found.path in self.judged:
+                    continue
+                now = fingerprint(found.path)
+                if self.seen.get(found.path) == now:
+                    settled.append(found)
+                self.seen[found.path] = now
+        return settled
+
+
+def _identity(finding: Finding) -> object:
+    return finding.code, finding.severity, finding.location
+
+
+def fingerprint(path: Path) -> Fingerprint:
+    """The number of files below a path, their bytes, and the time of the last change, without opening any."""
+    files = size = newest = 0
+    waiting = [path]
+    while waiting:
+        current = waiting.pop()
+        try:
+            status = current.lstat()
+            if current.is_dir() and not current.is_symlink():
+                with os.scandir(current) as entries:
+                    waiting += [Path(entry.path) for entry in entries]
+        except OSError:
+            continue
+        files += 1
+        size += status.st_size
+        newest = max(newest, status.st_mtime_ns)
+    return files, size, newest

@@ -1,1 +1,0 @@
-"""What the operating system tells about this machine, without jax."""

@@ -1,0 +1,1 @@
+"""Which machine this is, and how many bits its matrix products get."""

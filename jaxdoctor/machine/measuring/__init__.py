@@ -1,0 +1,1 @@
+"""What a worker measures of the machine that it runs on."""

@@ -1,0 +1,1 @@
+"""The verb `preflight`: everything that a configuration names."""

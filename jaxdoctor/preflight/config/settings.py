@@ -1,0 +1,168 @@
+"""A configuration as a value: what to examine, and what counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.errors import ConfigError, UnknownNameError
+from jaxdoctor.preflight.config.checking import YAML_WORDS, check
+from jaxdoctor.preflight.config.document import Located, find, parse
+from jaxdoctor.rules.rule import RULES
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeEntry:
+    """A rollout to replay."""
+
+    model: str | None = None
+    scenario: str | None = None
+    controls: str | None = None
+    cards: tuple[str, ...] = ()
+    level: int | None = None
+    steps: int | None = None
+    replays: int | None = None
+    batch: int | None = None
+    seed: int = 0
+    precision: tuple[str, ...] = ()
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanEntry:
+    """Checkpoints to judge."""
+
+    path: str
+    depth: str = "sample"
+    series: bool | None = None
+    planned_steps: int | None = None
+    steps_per_second: float | None = None
+    expect_dtype: Mapping[str, str] = field(default_factory=dict)
+    role: Mapping[str, str] = field(default_factory=dict)
+    max_memory: str = "512MiB"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateEntry:
+    """An update function to check."""
+
+    target: str
+    params: str | None = None
+    params_dtype: tuple[str, ...] = ()
+    x64: str = "off"
+    calls_per_second: float | None = None
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiver:
+    """Findings to live with."""
+
+    rule: str
+    reason: str
+    path: str | None = None
+    leaf: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything that a file says. Without one: the machine only."""
+
+    path: Path | None = None
+    cards: tuple[str, ...] = ()
+    probes: tuple[ProbeEntry, ...] = ()
+    scans: tuple[ScanEntry, ...] = ()
+    updates: tuple[UpdateEntry, ...] = ()
+    level: int = 2
+    select: tuple[str, ...] = ()
+    ignore: tuple[Waiver, ...] = ()
+    severity: Mapping[str, str] = field(default_factory=dict)
+    margin_bits: int | None = None
+    fail_on: str = "error"
+    time_limit: float = 900.0
+    baseline: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        """What the paths in it start from."""
+        return Path.cwd() if self.path is None else self.path.parent
+
+
+def load(path: Path | None, folder: Path | None = None) -> Config:
+    """The configuration in that file, else the nearest one from the folder upwards, else the empty one.
+
+    Raises:
+        ConfigError: it cannot be read, does not fit the schema, or names a rule that does not exist.
+    """
+    chosen = path or find(folder or Path.cwd())
+    if chosen is None:
+        return Config()
+    if path is None and folder is None:
+        # Messages and the report name it as the user would.
+        chosen = Path(os.path.relpath(chosen))
+    document = parse(chosen)
+    check(document, chosen)
+    _check_rules(document, chosen)
+    return _config(document.plain, chosen)
+
+
+def _check_rules(document: Located, path: Path) -> None:
+    values = document.value
+    named: list[tuple[str, int | None]] = []
+    if "select" in values:
+        named += [(item.value, item.line) for item in values["select"].value]
+    if "ignore" in values:
+        named += [(item.value["rule"].value, item.value["rule"].line) for item in values["ignore"].value]
+    if "severity" in values:
+        named += list(values["severity"].key_lines.items())
+    for name, line in named:
+        _require_rule(name, f"{path}:{line}" if line else str(path))
+
+
+def _require_rule(name: str, where: str) -> None:
+    known = [*RULES.names(), *(rule.code for rule in RULES.load_all())]
+    if not any(matches(name, code_or_name, code_or_name) for code_or_name in known):
+        error = UnknownNameError("rule", name, known)
+        raise ConfigError(f"{where}: {error}", hint=error.hint)
+
+
+def matches(word: str, code: str, name: str) -> bool:
+    """Whether a word of the configuration means that rule: its name, its code, or the code's beginning."""
+    begins = word.upper().startswith("JD") and code.startswith(word.upper())
+    return begins or name == word.lower().replace("_", "-")
+
+
+def _config(values: dict[str, Any], path: Path) -> Config:
+    keys = {"level": "level", "severity": "severity", "fail-on": "fail_on", "baseline": "baseline"}
+    told = {name: values[key] for key, name in keys.items() if key in values}
+    if "time-limit" in values:
+        told["time_limit"] = float(values["time-limit"])
+    return Config(
+        path=path,
+        cards=tuple(values.get("machine", {}).get("cards", ())),
+        probes=tuple(ProbeEntry(**_fields(entry)) for entry in values.get("probe", ())),
+        scans=tuple(ScanEntry(**_fields(entry)) for entry in values.get("scan", ())),
+        updates=tuple(UpdateEntry(**_fields(entry)) for entry in values.get("update", ())),
+        select=tuple(values.get("select", ())),
+        ignore=tuple(Waiver(**_fields(entry)) for entry in values.get("ignore", ())),
+        margin_bits=values.get("tolerance", {}).get("margin-bits"),
+        **told,
+    )
+
+
+def _fields(entry: dict[str, Any]) -> dict[str, Any]:
+    """Keys as our fields are called, lists as tuples, and `x64: off` as the word that it is."""
+    fields = {
+        key.replace("-", "_"): tuple(value) if isinstance(value, list) else value
+        for key, value in entry.items()
+    }
+    if "x64" in fields:
+        fields["x64"] = _word(fields["x64"])
+    return fields
+
+
+def _word(value: Any) -> Any:
+    return YAML_WORDS[value] if isinstance(value, bool) else value

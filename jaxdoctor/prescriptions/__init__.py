@@ -1,0 +1,1 @@
+"""What is to be set: asked for by findings, merged, and written in six forms."""

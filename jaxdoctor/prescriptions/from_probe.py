@@ -1,0 +1,109 @@
+"""From an outcome to what should be set: enough, no more than enough, and at the price that was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32
+from jaxdoctor.facts.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.trial import Kind, Trial
+from jaxdoctor.machine.judged import Machine
+
+PRECISION_KEY = "jax_default_matmul_precision"
+
+REACHES_NO_WARP = "MuJoCo Warp computes its physics itself: no setting of JAX reaches it"
+
+NOTHING_HELPS = "the rollout itself, which is not finite in float64 either: no setting of JAX mends that"
+
+
+def prescribe(outcome: Outcome, findings: Iterable[Finding], machine: Machine) -> Prescription:
+    """What the findings about this outcome ask for; nothing where no setting helps or none is needed."""
+    because = tuple(
+        dict.fromkeys(finding.code for finding in findings if finding.code in ("JD201", "JD202", "JD203"))
+    )
+    if outcome.verdict is Verdict.MODEL:
+        return Prescription(reach=(NOTHING_HELPS,))
+    if outcome.verdict is not Verdict.PRECISION or outcome.required_bits is None:
+        return Prescription()
+    if outcome.required_bits > F32.mantissa_bits:
+        return Prescription(settings=(_x64(outcome, because),), reach=(REACHES_NO_WARP,))
+    return Prescription(settings=(_level(outcome, because, machine),), reach=_reach(outcome))
+
+
+def _level(outcome: Outcome, because: tuple[str, ...], machine: Machine) -> Setting:
+    """`highest`, or `high` where it was seen to be enough on this very device, and cheaper."""
+    value, trial = "highest", _native(outcome, F32.name)
+    high = _native(outcome, "high")
+    if high is not None and not high.failed and _cheaper(high, trial):
+        value, trial = "high", high
+    return Setting(
+        means=Means.JAX,
+        key=PRECISION_KEY,
+        value=value,
+        because=because,
+        reason=(
+            f"the rollout requires {outcome.required_bits} mantissa bits and gets {outcome.delivered_bits}; "
+            f"{value} gives {F32.mantissa_bits if trial is None else trial.precision.mantissa_bits}"
+        ),
+        price=_price(trial, outcome, machine),
+    )
+
+
+def _x64(outcome: Outcome, because: tuple[str, ...]) -> Setting:
+    trial = _native(outcome, "f64")
+    full = _native(outcome, F32.name)
+    times = _times(trial, full)
+    ratio = None
+    if times is not None and trial is not None and full is not None:
+        ratio = f"{times:.1f} x the time per step of float32 on this machine{_more_memory(trial, full)}"
+    return Setting(
+        means=Means.JAX,
+        key="jax_enable_x64",
+        value=True,
+        because=because,
+        reason="float32 is not enough: it fails too, and float64 does not",
+        price=ratio,
+    )
+
+
+def _more_memory(trial: Trial, base: Trial) -> str:
+    if not trial.peak_bytes or not base.peak_bytes:
+        return ""
+    return f", {trial.peak_bytes / base.peak_bytes:.1f} x the memory"
+
+
+def _native(outcome: Outcome, name: str) -> Trial | None:
+    for trial in outcome.trials:
+        if trial.kind is Kind.NATIVE and trial.precision.name == name and trial.batch is None:
+            return trial
+    return None
+
+
+def _cheaper(trial: Trial, other: Trial | None) -> bool:
+    times = _times(trial, other)
+    return times is not None and times < 1
+
+
+def _times(trial: Trial | None, base: Trial | None) -> float | None:
+    if trial is None or base is None or not trial.seconds_per_step or not base.seconds_per_step:
+        return None
+    return trial.seconds_per_step / base.seconds_per_step
+
+
+def _price(trial: Trial | None, outcome: Outcome, machine: Machine) -> str | None:
+    """Against what DEFAULT costs on this device; None where DEFAULT means float32 here already."""
+    base = _native(outcome, "default")
+    times = _times(trial, base)
+    if times is None:
+        return None
+    return f"{times:.2f} x the time per step of default on {machine.environment.accelerator.name}"
+
+
+def _reach(outcome: Outcome) -> tuple[str, ...]:
+    """What `highest` leaves as it is in this very program."""
+    if not outcome.own_precision:
+        return (REACHES_NO_WARP,)
+    lines = ", ".join(outcome.own_precision)
+    return (f"products that name a precision of their own keep it: {lines}", REACHES_NO_WARP)

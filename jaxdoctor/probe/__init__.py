@@ -1,0 +1,1 @@
+"""The verb `probe`: from a model and a card to a verdict."""

@@ -1,0 +1,38 @@
+"""What a probe is asked: one rollout, and how closely to look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxdoctor.facts.precision import Precision
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One rollout, and how closely to look at it."""
+
+    model: str
+    subject: str
+    controls: str | None = None
+    steps: int | None = 100
+    replays: int | None = None
+    """None: as many as make the answer clear."""
+
+    batch: int | None = None
+    seed: int = 0
+    level: int = 2
+    precisions: tuple[Precision, ...] = ()
+    all_products: tuple[Precision, ...] = ()
+    """Precisions at which every product is rounded, also those that no matrix unit computes."""
+
+    time_limit: float = 300.0
+    cache: bool = True
+    priced: bool = True
+    """Whether to replay natively in float32 too, alone, for the price of every setting."""
+
+
+def replays_of(ask: Ask) -> tuple[int, int]:
+    """How many replays to begin with, and how many at most."""
+    if ask.replays is not None:
+        return ask.replays, ask.replays
+    return (32, 128) if ask.level > 2 else (16, 64)  # noqa: PLR2004 (levels are numbers)

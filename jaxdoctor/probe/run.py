@@ -1,0 +1,197 @@
+"""`probe`: does a rollout break on a card, by how many bits, and what should be set."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from jaxdoctor.errors import JaxdoctorError, UsageError, WorkerError
+from jaxdoctor.facts.finding import INTERRUPTED, Finding, Severity, Skipped
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.prescription import Prescription
+from jaxdoctor.facts.report import Report
+from jaxdoctor.machine.card import HERE
+from jaxdoctor.machine.judged import Machine, examine
+from jaxdoctor.models.scenario import PREFIX, SCENARIOS, Scenario
+from jaxdoctor.prescriptions.from_probe import prescribe
+from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.trials import assemble
+from jaxdoctor.probe.workers import replay
+from jaxdoctor.rollouts.source import find_source
+from jaxdoctor.rules.diagnose import diagnose
+from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.worker import run
+
+ADMIT = "jaxdoctor.replay.prepare:admit"
+
+LEVELS = (1, 2, 3)
+"""1: the machine only; 2: also a rollout; 3: also a batch of one, and more replays."""
+
+MACHINE_SECONDS = 60.0
+"""The machine never gets more than this of the time limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """One rollout with what was found about it."""
+
+    outcome: Outcome | None
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
+    """Examines the machine, replays one rollout, and judges both.
+
+    Raises:
+        UsageError, UnreadableError, UnsupportedModelError: the call or what it names cannot be used.
+    """
+    check(ask)
+    started = time.monotonic()
+    if ask.level > 1:
+        find_source(ask.model)
+        _admit(ask, progress)
+    machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
+    findings = tuple(diagnose(machine.facts))
+    if ask.level == 1:
+        return _report(ask.subject, machine, findings, [])
+    spent = time.monotonic() - started
+    try:
+        examined = _examine(replace(ask, time_limit=max(1.0, ask.time_limit - spent)), machine, progress)
+    except KeyboardInterrupt:
+        return _interrupted(_report(ask.subject, machine, findings, []), [ask.subject])
+    prescription = None
+    if examined.outcome is not None and examined.outcome.verdict is not Verdict.UNKNOWN:
+        prescription = prescribe(examined.outcome, examined.findings, machine)
+    return _report(ask.subject, machine, findings, [examined], prescription)
+
+
+def _admit(ask: Ask, progress: Progress) -> None:
+    """A second now spares whoever mistyped a file the wait for the machine."""
+    limit = min(MACHINE_SECONDS, ask.time_limit)
+    # Where this takes too long the replay says so, with its reason.
+    with contextlib.suppress(WorkerError):
+        run(ADMIT, ask.model, ask.controls, time_limit=limit, progress=progress, subject="reading the model")
+
+
+def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
+    """Replays every packaged scenario; what one was built to show is a note and no error."""
+    check(ask)
+    machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
+    findings = tuple(diagnose(machine.facts))
+    examined: list[Examined] = []
+    names = SCENARIOS.names() if ask.level > 1 else []
+    try:
+        for name in names:
+            progress.stage(f"scenario {name}")
+            examined.append(_scenario(ask, name, machine, progress))
+    except KeyboardInterrupt:
+        so_far = _report("packaged scenarios", machine, findings, examined)
+        return _interrupted(so_far, names[len(examined) :])
+    return _report("packaged scenarios", machine, findings, examined)
+
+
+def _interrupted(report: Report, left: Iterable[str]) -> Report:
+    """What was found until Ctrl-C."""
+    skipped = (Skipped(subject=name, reason=INTERRUPTED) for name in left)
+    return replace(report, skipped=(*report.skipped, *skipped), partial=True)
+
+
+def scenario_ask(ask: Ask, name: str) -> Ask:
+    """The same question about a packaged scenario, with its own steps and replays where none were given.
+
+    Raises:
+        UnknownNameError: there is no scenario of that name.
+    """
+    scenario = SCENARIOS.load(name)
+    return replace(
+        ask,
+        model=f"{PREFIX}{name}",
+        subject=name,
+        steps=ask.steps or scenario.steps,
+        replays=ask.replays or scenario.replays,
+    )
+
+
+def _scenario(ask: Ask, name: str, machine: Machine, progress: Progress) -> Examined:
+    scenario = SCENARIOS.load(name)
+    own = replace(scenario_ask(ask, name), priced=False)
+    try:
+        examined = _examine(own, machine, progress, expected=_expected(scenario, machine))
+    except JaxdoctorError as error:
+        return Examined(outcome=None, skipped=(Skipped(subject=name, reason=f"{error}; {error.hint}"),))
+    outcome = examined.outcome
+    if outcome is None or outcome.verdict is not outcome.expected:
+        return examined
+    return replace(examined, findings=tuple(_as_note(finding) for finding in examined.findings))
+
+
+def _expected(scenario: Scenario, machine: Machine) -> Verdict:
+    """What it was built to show where products get so many bits."""
+    delivered = machine.delivered
+    if scenario.required_bits is None or delivered is None:
+        return scenario.expected
+    enough = delivered.mantissa_bits >= scenario.required_bits[1]
+    return Verdict.HEALTHY if scenario.expected is Verdict.PRECISION and enough else scenario.expected
+
+
+def _as_note(finding: Finding) -> Finding:
+    return replace(finding, severity=min(finding.severity, Severity.NOTE))
+
+
+def _examine(ask: Ask, machine: Machine, progress: Progress, expected: Verdict | None = None) -> Examined:
+    """Replays one rollout and judges it."""
+    try:
+        answers = replay(ask, machine, progress)
+    except WorkerError as error:
+        reason = f"{error}; {error.hint}"
+        outcome = Outcome(
+            subject=ask.subject, trials=(), verdict=Verdict.UNKNOWN, reason=reason, expected=expected
+        )
+        return Examined(outcome=outcome, skipped=(Skipped(subject=ask.subject, reason=reason),))
+    outcome = assemble(ask, machine, answers, expected)
+    model = answers.prepared.model
+    facts = [outcome] if model is None else [model, outcome]
+    return Examined(outcome=outcome, findings=tuple(diagnose(facts)), skipped=answers.skipped)
+
+
+def check(ask: Ask) -> None:
+    """Whether the numbers can be meant.
+
+    Raises:
+        UsageError: one cannot.
+    """
+    if ask.level not in LEVELS:
+        raise UsageError(f"there is no level {ask.level}", hint="1 the machine, 2 a rollout, 3 a closer look")
+    counts = {"--steps": ask.steps, "--replays": ask.replays, "--batch": ask.batch}
+    for option, value in counts.items():
+        if value is not None and value < 1:
+            raise UsageError(f"{option} {value} replays nothing", hint=f"give {option} 1 or more")
+    if not ask.time_limit > 0:
+        raise UsageError(
+            f"--time-limit {ask.time_limit:g} leaves no time", hint="give it in seconds, such as 300"
+        )
+
+
+def _report(
+    subject: str,
+    machine: Machine,
+    findings: Iterable[Finding],
+    examined: Sequence[Examined],
+    prescription: Prescription | None = None,
+) -> Report:
+    outcomes = [one.outcome for one in examined if one.outcome is not None]
+    judged = sum(outcome.verdict is not Verdict.UNKNOWN for outcome in outcomes)
+    return Report(
+        command="probe",
+        subject=subject,
+        examined=judged if examined else 1,
+        environment=machine.environment,
+        findings=(*findings, *(finding for one in examined for finding in one.findings)),
+        deliveries=machine.products,
+        outcomes=tuple(outcomes),
+        prescription=prescription,
+        skipped=(*machine.skipped, *(skipped for one in examined for skipped in one.skipped)),
+    )

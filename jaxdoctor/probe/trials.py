@@ -1,0 +1,193 @@
+"""From the workers' answers to trials and an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
+from jaxdoctor.facts.trial import Kind, Trial
+from jaxdoctor.machine.judged import Machine
+from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.verdict import judge, required_bits
+from jaxdoctor.probe.workers import Answers
+from jaxdoctor.replay.plan import Judgement, NativeReplay
+
+ORDER = ("default", "high", "highest", "x64")
+"""Native trials in the order in which they are told."""
+
+
+def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | None = None) -> Outcome:
+    """The outcome of one rollout."""
+    making = _Trials(ask, machine, answers)
+    natives, emulated, widths = making.natives(), making.emulated(), making.widths()
+    x64 = natives.get("x64")
+    by_bits = making.by_bits(widths)
+    decides = making.as_delivered(natives, emulated)
+    verdict = judge(decides, by_bits.get(F32.mantissa_bits), x64)
+    sweep = answers.sweep
+    delivered = machine.delivered
+    return Outcome(
+        subject=ask.subject,
+        trials=(*natives.values(), *emulated, *making.singly(), *making.everywhere(), *widths),
+        verdict=verdict,
+        # More bits do not mend a model that float64 breaks, so there is no number of them to require.
+        required_bits=None if verdict is Verdict.MODEL else required_bits(by_bits, x64),
+        delivered_bits=None if delivered is None else delivered.mantissa_bits,
+        delivered_by=machine.environment.accelerator.name,
+        as_delivered=decides,
+        reason=_reason(verdict, machine, answers),
+        steps=answers.prepared.steps,
+        start=answers.prepared.start,
+        controls=answers.prepared.controls,
+        warnings=answers.prepared.warnings,
+        products=() if sweep is None else sweep.sites,
+        culprits=() if sweep is None else sweep.culprits,
+        own_precision=() if sweep is None else sweep.explicit_sites,
+        at_highest=making.at_highest(),
+        expected=expected,
+    )
+
+
+def _reason(verdict: Verdict, machine: Machine, answers: Answers) -> str | None:
+    if verdict is not Verdict.UNKNOWN:
+        return None
+    if machine.delivered is None:
+        return "it is not known what products get here"
+    return (
+        "; ".join(f"{skipped.subject}: {skipped.reason}" for skipped in answers.skipped) or "no replay ended"
+    )
+
+
+class _Trials:
+    """Trials of one rollout, made of judgements."""
+
+    def __init__(self, ask: Ask, machine: Machine, answers: Answers) -> None:
+        self._source = ask.subject
+        self._machine, self._answers = machine, answers
+        x64 = answers.natives.get("x64")
+        self._shadow = None if x64 is None else x64.shadow_horizon
+        self._named: Mapping[Precision, Judgement] = dict(answers.sweep.named) if answers.sweep else {}
+
+    def natives(self) -> dict[str, Trial]:
+        """What ran on the device, by setting."""
+        replays = self._answers.natives
+        return {setting: self._native(setting, replays[setting]) for setting in ORDER if setting in replays}
+
+    def _native(self, setting: str, replay: NativeReplay) -> Trial:
+        precision = self._precision(setting)
+        # A CPU computes in float32, so this is to the last bit what the emulation compared with x64.
+        alike = self._named.get(precision)
+        return self._trial(
+            precision,
+            Kind.NATIVE,
+            replay.judgement,
+            horizon=alike.horizon if alike else None,
+            one_step_error=alike.one_step_error if alike else None,
+            seconds_per_step=replay.seconds_per_step,
+            compile_seconds=replay.compile_seconds,
+            peak_bytes=replay.peak_bytes,
+        )
+
+    def _precision(self, setting: str) -> Precision:
+        if setting == "x64":
+            return F64
+        if setting == "highest":
+            return F32
+        measured = self._machine.measured
+        bits = measured.bits(setting) if measured else None
+        return Precision(name=setting, mantissa_bits=bits or F32.mantissa_bits, jax_setting=setting)
+
+    def emulated(self) -> list[Trial]:
+        """The named precisions; float32 only where it did not run natively."""
+        native = "highest" in self._answers.natives
+        return [
+            self._trial(precision, Kind.EMULATED, judgement)
+            for precision, judgement in self._named.items()
+            if not (native and precision == F32)
+        ]
+
+    def widths(self) -> list[Trial]:
+        """The bare widths."""
+        sweep = self._answers.sweep
+        if sweep is None:
+            return []
+        rounding = self._rounding
+        return [
+            self._trial(
+                Precision(name=str(bits), mantissa_bits=bits, rounding=rounding), Kind.EMULATED, judgement
+            )
+            for bits, judgement in sweep.widths
+        ]
+
+    @property
+    def _rounding(self) -> Rounding:
+        delivered = self._machine.delivered
+        return Rounding.NEAREST if delivered is None else delivered.rounding
+
+    def by_bits(self, widths: list[Trial]) -> dict[int, Trial]:
+        """One trial for each width, all with the rounding that is delivered."""
+        named = {
+            precision.mantissa_bits: self._trial(precision, Kind.EMULATED, judgement)
+            for precision, judgement in self._named.items()
+            if precision == F32 or precision.rounding is self._rounding
+        }
+        return named | {trial.precision.mantissa_bits: trial for trial in widths}
+
+    def as_delivered(self, natives: Mapping[str, Trial], emulated: list[Trial]) -> Trial | None:
+        """What decides: the device itself where it is the one that is judged, else the emulation."""
+        delivered = self._machine.delivered
+        if delivered is None:
+            return None
+        if self._machine.environment.assumed is None and self._machine.setting in natives:
+            return natives[self._machine.setting]
+        if delivered.x64:
+            return natives.get("x64")
+        alike = [trial for trial in emulated if trial.precision == delivered]
+        return alike[0] if alike else natives.get("highest") if delivered == F32 else None
+
+    def at_highest(self) -> Trial | None:
+        """With every bit except where the code names a precision."""
+        judgement = self._answers.sweep.with_highest if self._answers.sweep else None
+        return None if judgement is None else self._trial(F32, Kind.EMULATED, judgement)
+
+    def singly(self) -> list[Trial]:
+        """In a batch of one: natively, and emulated at what is delivered."""
+        found = [
+            self._trial(self._precision(setting), Kind.NATIVE, replay.singly, batch=1)
+            for setting, replay in self._answers.natives.items()
+            if replay.singly is not None
+        ]
+        sweep, delivered = self._answers.sweep, self._machine.delivered
+        if sweep is not None and sweep.singly is not None and delivered is not None:
+            found.append(self._trial(delivered, Kind.EMULATED, sweep.singly, batch=1))
+        return found
+
+    def everywhere(self) -> list[Trial]:
+        """With every product rounded."""
+        sweep = self._answers.everywhere
+        named = () if sweep is None else sweep.named
+        return [self._trial(precision, Kind.EMULATED, judgement) for precision, judgement in named]
+
+    def _trial(self, precision: Precision, kind: Kind, judgement: Judgement, **rest: Any) -> Trial:
+        fields: dict[str, Any] = {
+            "horizon": judgement.horizon,
+            "one_step_error": judgement.one_step_error,
+            "shadow_horizon": self._shadow,
+            **rest,
+        }
+        return Trial(
+            source=self._source,
+            precision=precision,
+            kind=kind,
+            replays=judgement.replays,
+            # A launch ends early when nothing in it is finite any more.
+            steps=self._answers.prepared.steps if judgement.failed == judgement.replays else judgement.steps,
+            failed=judgement.failed,
+            first_bad_step=judgement.first_bad_step,
+            first_bad_field=judgement.first_bad_field,
+            hidden=judgement.hidden,
+            bad_fields=judgement.bad_fields,
+            **fields,
+        )

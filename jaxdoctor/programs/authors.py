@@ -1,0 +1,68 @@
+"""Who wrote a line of a JAX program: the user, a library, or JAX itself."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import runpy
+from pathlib import Path
+from typing import Any
+
+import jax
+import jaxlib
+from jax.extend import core
+
+import jaxdoctor
+
+OWN_ROOMS = ("programs", "replay", "updates", "workers")
+"""Rooms of ours whose frames stand between a user's line and JAX. `remedies` is called by the user."""
+
+
+def _folder(file: str | None) -> str:
+    assert file is not None
+    return os.path.dirname(file) + os.sep  # noqa: PTH120 (compared with the text of a frame, which is no path object)
+
+
+# Folders, not words in a path: a project below any folder named `jax` is the user's own.
+JAX_FOLDERS = (_folder(jax.__file__), _folder(jaxlib.__file__))
+OWN_FOLDERS = tuple(_folder(jaxdoctor.__file__) + room + os.sep for room in OWN_ROOMS)
+PYTHON_FILES = (contextlib.__file__, functools.__file__, runpy.__file__, "<")
+IMPORTLIB = f"{os.sep}importlib{os.sep}"
+
+
+def is_users(file: str) -> bool:
+    """Whether the file is the user's or a library's: neither JAX's, nor ours, nor Python's own."""
+    return not file.startswith((*JAX_FOLDERS, *OWN_FOLDERS, *PYTHON_FILES)) and IMPORTLIB not in file
+
+
+def place_of(eqn: core.JaxprEqn) -> str:
+    """The innermost line outside JAX that asked for the equation: "mjx/_src/support.py:162 (make_m)"."""
+    for frame in user_frames(eqn):
+        return f"{_from_packages(frame.file_name)}:{frame.line_num} ({frame.function_name.split('.')[-1]})"
+    return "unknown"
+
+
+def user_frames(eqn: Any) -> tuple[Any, ...]:
+    """The frames of the user and of libraries, innermost first."""
+    traced = eqn.source_info.traceback
+    return tuple(frame for frame in traced.frames if is_users(frame.file_name)) if traced else ()
+
+
+def _from_packages(file: str) -> str:
+    for root in ("/site-packages/", "/dist-packages/"):
+        _, found, after = file.partition(root)
+        if found:
+            return after
+    return file.rpartition("/")[2]
+
+
+def shorten(file: str) -> str:
+    """The path as seen from this folder, or from the folder of installed packages."""
+    _, found, inside = file.partition("site-packages/")
+    if found:
+        return inside
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file

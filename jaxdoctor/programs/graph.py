@@ -1,0 +1,262 @@
+"""A traced program as one flat graph: calls are opened, loops tied to what goes into them."""
+
+from __future__ import annotations
+
+import linecache
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jax.extend import core
+
+from jaxdoctor.facts.signature import Site
+from jaxdoctor.programs.authors import is_users, shorten, user_frames
+
+CALLS = {
+    "pjit", "jit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call",
+    "custom_vjp_call", "custom_vjp_call_jaxpr", "shard_map",
+}  # fmt: skip
+"""Primitives whose inputs and outputs are those of the one program that they hold."""
+
+WRITTEN = {
+    "astype",
+    "_astype",
+    "asarray",
+    "array",
+    "convert_element_type",
+    "full_like",
+    "_ScalarMeta.__call__",
+}
+"""Functions of jax that convert because somebody asked for it."""
+
+
+@dataclass(eq=False)
+class Value:
+    """One array of the program."""
+
+    dtype: str
+    weak: bool
+    shape: tuple[int, ...]
+    made: Op | None = None
+    """None: an input, a constant or a literal."""
+
+    argument: int | None = None
+    """The position among the inputs of the whole program."""
+
+    feedback: list[Value] = field(default_factory=list)
+    """Of what a loop carries: its value at the end of the body."""
+
+    @property
+    def type_name(self) -> str:
+        """With "~" before it where it is weak."""
+        return f"{'~' * self.weak}{self.dtype}"
+
+
+@dataclass(eq=False)
+class Op:
+    """One primitive at one place."""
+
+    primitive: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...] = ()
+    frames: tuple[Any, ...] = ()
+    """The frames of the call that somebody wrote, innermost first."""
+
+    implicit: bool = False
+    calls: tuple[str, ...] = ()
+    """The names of the jitted functions and loops around it, outermost first."""
+
+
+class Graph:
+    """A whole program."""
+
+    def __init__(self, closed: core.ClosedJaxpr) -> None:
+        self.ops: list[Op] = []
+        constants = [_value(variable) for variable in closed.jaxpr.constvars]
+        self.inputs = [_value(variable) for variable in closed.jaxpr.invars]
+        for position, value in enumerate(self.inputs):
+            value.argument = position
+        self.outputs = self._open(closed.jaxpr, [*constants, *self.inputs], Context())
+        self.users: Mapping[int, list[Op]] = _users(self.ops)
+
+    def _open(self, jaxpr: Any, arguments: Sequence[Value], context: Context) -> list[Value]:
+        known: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], arguments, strict=True))
+
+        def read(variable: Any) -> Value:
+            return _value(variable) if isinstance(variable, core.Literal) else known[variable]
+
+        for eqn in jaxpr.eqns:
+            outputs = self._apply(eqn, [read(variable) for variable in eqn.invars], context.at(eqn))
+            known.update(zip(eqn.outvars, outputs, strict=True))
+        return [read(variable) for variable in jaxpr.outvars]
+
+    def _apply(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
+        name = eqn.primitive.name
+        inner = next(iter(subprograms(eqn)), None)
+        if name == "scan":
+            return self._scan(eqn, inputs, context)
+        if name == "while":
+            return self._while(eqn, inputs, context)
+        if name == "cond":
+            return self._cond(eqn, inputs, context)
+        if name in CALLS and inner is not None and len(inner.invars) == len(inputs):
+            constants = [_value(variable) for variable in inner.constvars]
+            return self._open(inner, [*constants, *inputs], context.into(eqn, inner))
+        return self._primitive(eqn, inputs, context)
+
+    def _primitive(self, eqn: Any, inputs: Sequence[Value], context: Context) -> list[Value]:
+        op = Op(
+            eqn.primitive.name,
+            tuple(inputs),
+            frames=context.frames,
+            implicit=eqn.primitive.name == "convert_element_type" and not _was_written(eqn),
+            calls=context.calls,
+        )
+        op.outputs = tuple(_value(variable, made=op) for variable in eqn.outvars)
+        self.ops.append(op)
+        return list(op.outputs)
+
+    def _scan(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
+        body = eqn.params["jaxpr"].jaxpr
+        fixed, carried = eqn.params["num_consts"], eqn.params["num_carry"]
+        start = inputs[fixed : fixed + carried]
+        slices = [
+            self._stand_in(variable, value, context)
+            for variable, value in zip(body.invars[fixed + carried :], inputs[fixed + carried :], strict=True)
+        ]
+        carry = [
+            self._stand_in(variable, value, context)
+            for variable, value in zip(body.invars[fixed:], start, strict=False)
+        ]
+        outputs = self._open(body, [*inputs[:fixed], *carry, *slices], context.into(eqn, body))
+        for value, after in zip(carry, outputs, strict=False):
+            value.feedback.append(after)
+        return outputs
+
+    def _while(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
+        body = eqn.params["body_jaxpr"].jaxpr
+        skipped, fixed = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+        start = inputs[skipped + fixed :]
+        carry = [
+            self._stand_in(variable, value, context)
+            for variable, value in zip(body.invars[fixed:], start, strict=False)
+        ]
+        outputs = self._open(body, [*inputs[skipped : skipped + fixed], *carry], context.into(eqn, body))
+        for value, after in zip(carry, outputs, strict=True):
+            value.feedback.append(after)
+        return outputs
+
+    def _cond(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
+        branches = [
+            self._open(branch.jaxpr, inputs[1:], context.into(eqn, branch.jaxpr))
+            for branch in eqn.params["branches"]
+        ]
+        merged: list[Value] = []
+        for variable, choices in zip(eqn.outvars, zip(*branches, strict=True), strict=True):
+            op = Op("cond", tuple(choices), frames=context.frames, calls=context.calls)
+            op.outputs = (_value(variable, made=op),)
+            merged += op.outputs
+        return merged
+
+    def _stand_in(self, variable: Any, value: Value, context: Context) -> Value:
+        op = Op("carry", (value,), frames=context.frames, calls=context.calls)
+        op.outputs = (_value(variable, made=op),)
+        return op.outputs[0]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where in the user's source the program being opened was written."""
+
+    frames: tuple[Any, ...] = ()
+    calls: tuple[str, ...] = ()
+    inside_jax: bool = False
+    """It is a function of jax's own, whose cached trace may carry the lines of another call."""
+
+    def at(self, eqn: Any) -> Context:
+        """The context of one equation."""
+        if self.inside_jax:
+            return self
+        frames = user_frames(eqn)
+        return Context(frames or self.frames, self.calls)
+
+    def into(self, eqn: Any, inner: Any) -> Context:
+        """The context inside the program that an equation holds."""
+        described = str(getattr(inner.debug_info, "func_src_info", ""))
+        place = described.partition(" at ")[2]
+        own = eqn.primitive.name in {"pjit", "jit"} and not is_users(place.rpartition(":")[0])
+        name = eqn.params.get("name") or eqn.primitive.name
+        calls = self.calls if own or self.inside_jax else (*self.calls, str(name))
+        return Context(self.frames, calls, inside_jax=self.inside_jax or own)
+
+
+def subprograms(eqn: Any) -> Iterator[Any]:
+    """The open jaxprs among an equation's parameters."""
+    for parameter in eqn.params.values():
+        for each in parameter if isinstance(parameter, (tuple, list)) else (parameter,):
+            if isinstance(each, core.ClosedJaxpr):
+                yield each.jaxpr
+            elif isinstance(each, core.Jaxpr):
+                yield each
+
+
+def _was_written(eqn: Any) -> bool:
+    traced = eqn.source_info.traceback
+    for frame in traced.frames if traced else ():
+        if is_users(frame.file_name):
+            return False
+        if frame.function_name in WRITTEN:
+            return True
+    return False
+
+
+def _value(variable: Any, made: Op | None = None) -> Value:
+    kind = variable.aval
+    return Value(
+        dtype=str(getattr(kind, "dtype", "token")),
+        weak=bool(getattr(kind, "weak_type", False)),
+        shape=tuple(getattr(kind, "shape", ())),
+        made=made,
+    )
+
+
+def depends(output: Value, source: Value) -> bool:
+    """Whether anything of the source can reach the output."""
+    seen, waiting = {id(output)}, [output]
+    while waiting:
+        value = waiting.pop()
+        if value is source:
+            return True
+        for each in (*(value.made.inputs if value.made else ()), *value.feedback):
+            if id(each) not in seen:
+                seen.add(id(each))
+                waiting.append(each)
+    return False
+
+
+def _users(ops: Sequence[Op]) -> dict[int, list[Op]]:
+    users: dict[int, list[Op]] = defaultdict(list)
+    for op in ops:
+        for value in op.inputs:
+            users[id(value)].append(op)
+    return users
+
+
+def site_of(op: Op, dtype_from: str, dtype_to: str, partner: str | None = None) -> Site:
+    """The place of an operation, as a fact."""
+    frame, *outer = op.frames or (None,)
+    lines = [f"{shorten(each.file_name)}:{each.line_num} in {each.function_name}" for each in reversed(outer)]
+    return Site(
+        file=shorten(frame.file_name) if frame else None,
+        library=bool(frame) and "site-packages/" in frame.file_name,
+        line=frame.line_num if frame else None,
+        function=frame.function_name if frame else None,
+        source=linecache.getline(frame.file_name, frame.line_num).strip() or None if frame else None,
+        primitive=op.primitive,
+        dtype_from=dtype_from,
+        dtype_to=dtype_to,
+        implicit=op.implicit,
+        partner=partner,
+        through=tuple(lines) or op.calls,
+    )

@@ -1,0 +1,84 @@
+"""Which products of a traced program a GPU would run on its matrix units."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend import core
+
+GEMM_SIZE = 100
+"""XLA leaves a product with (m + n) * k below this out of its matrix kernels.
+
+The default of `xla_gpu_gemm_rewrite_size_threshold`.
+"""
+
+FULL_PRECISION_ALGORITHMS = {"F32_F32_F32", "F64_F64_F64", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"}
+"""The names of `jax.lax.DotAlgorithmPreset` that keep 23 mantissa bits of float32 operands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """One line of somebody's code whose products a GPU would run on its matrix units."""
+
+    place: str
+    """"mujoco/mjx/_src/support.py:162 (make_m)"."""
+
+    explicit: bool
+    """It names a precision of its own, which `jax_default_matmul_precision` does not reach."""
+
+
+def is_matrix_product(eqn: core.JaxprEqn) -> bool:
+    """Whether XLA would give this equation to a GPU's matrix units.
+
+    Vector products become sums in float32 (XLA's DotStrengthReduction), and so do small ones. The size
+    counts without batch dimensions: so the answer depends on whether the program was vmapped.
+    """
+    if not is_float32_product(eqn):
+        return False
+    if eqn.primitive.name == "conv_general_dilated":
+        return True
+    rows, columns, depth = product_size(eqn)
+    return min(rows, columns) > 1 and (rows + columns) * depth >= GEMM_SIZE
+
+
+def is_float32_product(eqn: core.JaxprEqn) -> bool:
+    """Whether it multiplies float32 with float32 and leaves the precision to a setting."""
+    if eqn.primitive.name not in ("dot_general", "conv_general_dilated"):
+        return False
+    if any(_aval(variable).dtype != jnp.float32 for variable in eqn.invars):
+        return False
+    return not _at_full_precision(eqn.params["precision"])
+
+
+def product_size(eqn: core.JaxprEqn) -> tuple[int, int, int]:
+    """The m, n and k of a `dot_general` without its batch dimensions."""
+    (left_sum, right_sum), (left_batch, right_batch) = eqn.params["dimension_numbers"]
+    left, right = (_aval(variable).shape for variable in eqn.invars)
+    depth = math.prod(left[axis] for axis in left_sum)
+    rows = math.prod(size for axis, size in enumerate(left) if axis not in {*left_sum, *left_batch})
+    columns = math.prod(size for axis, size in enumerate(right) if axis not in {*right_sum, *right_batch})
+    return rows, columns, depth
+
+
+def _at_full_precision(precision: Any) -> bool:
+    """HIGHEST on one operand is enough, for XLA takes the higher of the two."""
+    if isinstance(precision, tuple):
+        return any(_at_full_precision(operand) for operand in precision)
+    if isinstance(precision, jax.lax.DotAlgorithmPreset):
+        return precision.name in FULL_PRECISION_ALGORITHMS
+    return precision is jax.lax.Precision.HIGHEST
+
+
+def _aval(variable: Any) -> Any:
+    return variable.aval
+
+
+def names_a_precision(eqn: core.JaxprEqn) -> bool:
+    """Whether the equation was given a precision of its own, other than DEFAULT."""
+    precision = eqn.params["precision"]
+    operands = precision if isinstance(precision, tuple) else (precision,)
+    return any(operand not in (None, jax.lax.Precision.DEFAULT) for operand in operands)

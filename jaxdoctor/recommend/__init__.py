@@ -1,0 +1,1 @@
+"""The verb `recommend`: prescriptions merged and written."""

@@ -1,0 +1,1 @@
+"""A report written and read back: JSON, terminal, HTML and the other formats."""

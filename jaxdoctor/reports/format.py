@@ -1,0 +1,22 @@
+"""The contract of an output format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TextIO
+
+from jaxdoctor.facts.report import Report
+from jaxdoctor.registry import Folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """One way to write a report. It writes to the stream that it is given and does nothing else."""
+
+    write: Callable[[Report, TextIO], None]
+    suffix: str
+    """What `--output` files of this format usually end in: ".sarif"."""
+
+
+FORMATS = Folder("jaxdoctor.reports.formats", Format, noun="format")

@@ -1,0 +1,81 @@
+"""For workflow logs: GitHub's annotations, and the step's summary where GitHub names a file for it.
+
+https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from jaxdoctor.facts.finding import Finding, Severity
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.text import clean, counted, shortened
+from jaxdoctor.reports.fingerprint import relative
+from jaxdoctor.reports.format import Format
+from jaxdoctor.reports.markdown import markdown
+from jaxdoctor.reports.wording import place, tally
+
+COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+SUMMARY = "GITHUB_STEP_SUMMARY"
+MOST_LETTERS = 4000
+"""Of one annotation: GitHub cuts at 4,096."""
+
+MOST_BYTES = 1_000_000
+"""Of a step's summary: GitHub refuses more than 1 MiB."""
+
+
+def _write(report: Report, out: TextIO) -> None:
+    out.writelines(f"{line}\n" for line in _commands(report))
+    out.write(f"{tally(report.findings)}, {counted(report.examined, 'subject')} examined\n")
+    summary = os.environ.get(SUMMARY)
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(_fitting(markdown(report)))
+
+
+def _commands(report: Report) -> Iterator[str]:
+    yield from map(_annotation, report.findings)
+    for skipped in report.skipped:
+        yield f"::warning title=not examined::{_message(f'{skipped.subject}: {skipped.reason}')}"
+    for ignored in report.ignored:
+        finding = ignored.finding
+        yield _message(f"ignored {finding.code} {finding.name} {place(finding.location)}: {ignored.reason}")
+    if report.partial:
+        yield "::warning title=interrupted::this is only what was found until then"
+
+
+def _fitting(text: str) -> str:
+    if len(text.encode()) <= MOST_BYTES:
+        return text
+    cut = text.encode()[:MOST_BYTES].decode(errors="ignore").rpartition("\n")[0]
+    return f"{cut}\n\nThe report is longer than a step's summary may be.\n"
+
+
+def _annotation(finding: Finding) -> str:
+    where = finding.location
+    properties = {
+        "file": relative(where.path),
+        "line": where.line,
+        "title": f"{finding.code} {finding.name}",
+    }
+    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value is not None)
+    leaf = f"{where.leaf}: " if where.leaf else ""
+    fix = f" ({finding.fix})" if finding.fix else ""
+    return f"::{COMMANDS[finding.severity]} {told}::{_message(f'{leaf}{finding.message}{fix}')}"
+
+
+def _message(value: str) -> str:
+    """GitHub ends a command at a line break, and decodes these three again."""
+    text = shortened(clean(value), MOST_LETTERS)
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: object) -> str:
+    """In a property, a colon and a comma end it too."""
+    return _message(str(value)).replace(":", "%3A").replace(",", "%2C")
+
+
+FORMAT = Format(write=_write, suffix=".github")

@@ -1,0 +1,54 @@
+"""For people: colour on a terminal, plain text anywhere else."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TextIO
+
+from rich.console import Console
+
+from jaxdoctor.facts.report import Report
+from jaxdoctor.reports.format import Format
+from jaxdoctor.reports.screen import checkpoints, findings, machine, rollouts, signatures
+
+PLAIN_WIDTH = 120
+"""Tables in a file or a log have this width; nobody can know the reader's."""
+
+SECTIONS = (machine.draw, rollouts.draw, checkpoints.draw, signatures.draw, findings.draw)
+
+
+def _write(report: Report, out: TextIO) -> None:
+    if out.isatty():
+        # Rich takes the width from the terminal, and leaves colours away under NO_COLOR or TERM=dumb.
+        _draw(report, Console(file=out, highlight=False, emoji=False, markup=False))
+        return
+    # Rich fills table cells up with spaces, which nobody wants in a log.
+    out.writelines(
+        f"{_inert(line.rstrip())}\n" for line in _plain(report, out.encoding or "utf-8").split("\n")[:-1]
+    )
+
+
+def _inert(line: str) -> str:
+    """A line that GitHub's runner and Azure's agent, which read logs for commands, take for text."""
+    if line.lstrip().startswith("::"):
+        line = f"\\{line}"
+    return line.replace("##[", "##\\[").replace("##vso[", "##vso\\[")
+
+
+def _plain(report: Report, encoding: str) -> str:
+    kept = io.BytesIO()
+    told = os.environ.get("COLUMNS", "")
+    with io.TextIOWrapper(kept, encoding=encoding, errors="backslashreplace", newline="\n") as stream:
+        width = int(told) if told.isdecimal() and int(told) else PLAIN_WIDTH
+        _draw(report, Console(file=stream, width=width, color_system=None, highlight=False, emoji=False))
+        stream.flush()
+        return kept.getvalue().decode(encoding)
+
+
+def _draw(report: Report, console: Console) -> None:
+    for draw in SECTIONS:
+        draw(report, console)
+
+
+FORMAT = Format(write=_write, suffix=".txt")

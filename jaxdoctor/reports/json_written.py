@@ -1,0 +1,294 @@
+"""Reports as `jaxdoctor.report/1`: a mapping of its own, written here and read back here.
+
+Users and their scripts rely on these keys, so no inner type is ever dumped: renaming a field of ours
+changes nothing in what is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jaxdoctor import __version__
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.delivery import Delivery
+from jaxdoctor.facts.environment import Accelerator, Environment
+from jaxdoctor.facts.finding import Finding, Ignored, Location
+from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.prescription import Prescription, Setting
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import Signature
+from jaxdoctor.facts.trial import Trial
+from jaxdoctor.reports.wording import worst
+
+SCHEMA = "jaxdoctor.report/1"
+
+
+def written(report: Report) -> dict[str, Any]:
+    """The report as JSON-ready values. A key that the command does not fill is absent."""
+    lead = worst(report.outcomes)
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "tool": {"name": "jaxdoctor", "version": __version__},
+        "command": report.command,
+        "subject": report.subject,
+        "partial": True if report.partial else None,
+        "environment": None if report.environment is None else _environment(report.environment),
+        "findings": [_finding(finding) for finding in report.findings],
+        "ignored": [_ignored(ignored) for ignored in report.ignored],
+        "deliveries": [_delivery(delivery) for delivery in report.deliveries],
+        "trials": [_trial(trial) for outcome in report.outcomes for trial in outcome.trials],
+        **({} if lead is None else _bits(lead)),
+        "rollouts": [_rollout(outcome) for outcome in report.outcomes],
+        "checkpoints": [_checkpoint(checkpoint) for checkpoint in report.checkpoints],
+        "series": [_series(series) for series in report.series],
+        "signatures": [_signature(signature) for signature in report.signatures],
+        "prescription": None if report.prescription is None else _prescription(report.prescription),
+        "skipped": [{"subject": skipped.subject, "reason": skipped.reason} for skipped in report.skipped],
+        "exit_code": report.exit_code(report.fail_on),
+    }
+    always = {"findings", "exit_code", "verdict", "required_bits", "delivered_bits", "margin_bits"}
+    return {
+        name: plain(value)
+        for name, value in document.items()
+        if name in always or (value is not None and value != [])
+    }
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: NaN and infinity become words, whatever JSON does not know its text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return _unmarked(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):  # a NumPy scalar
+        return plain(value.item())
+    return str(value)
+
+
+def _unmarked(value: Any) -> Any:
+    """An enumeration's plain value."""
+    for kind in (bool, int, str):
+        if isinstance(value, kind):
+            return kind(value)
+    return value
+
+
+def _environment(environment: Environment) -> dict[str, Any]:
+    return {
+        "accelerator": _accelerator(environment.accelerator),
+        "here": None if environment.here is None else _accelerator(environment.here),
+        "idle_gpus": list(environment.idle_gpus),
+        "cpu_cores": environment.cpu_cores,
+        "cpu_threads": environment.cpu_threads,
+        "platform": environment.platform,
+        "versions": dict(environment.versions),
+        "settings": dict(environment.settings),
+        "refused_settings": dict(environment.refused_settings),
+        "xla_flags": dict(environment.xla_flags),
+        "unknown_xla_flags": list(environment.unknown_xla_flags),
+        "refused_xla_flags": dict(environment.refused_xla_flags),
+        "unread_xla_flags": environment.unread_xla_flags,
+        "unread_settings": dict(environment.unread_settings),
+        "x64": environment.x64,
+        "assumed": environment.assumed,
+    }
+
+
+def _accelerator(chip: Accelerator) -> dict[str, Any]:
+    return {
+        "name": chip.name,
+        "platform": chip.platform,
+        "card": chip.card,
+        "compute_capability": chip.compute_capability,
+        "market": chip.market,
+        "memory_bytes": chip.memory_bytes,
+        "fp64_ratio": chip.fp64_ratio,
+        "tf32": chip.tf32,
+        "ecc": chip.ecc,
+        "driver": chip.driver,
+        "count": chip.count,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.word,
+        "location": _location(finding.location),
+        "message": finding.message,
+        "evidence": finding.evidence,
+        "fix": finding.fix,
+    }
+
+
+def _ignored(ignored: Ignored) -> dict[str, Any]:
+    return {**_finding(ignored.finding), "reason": ignored.reason}
+
+
+def _location(location: Location) -> dict[str, Any]:
+    return {"path": location.path, "leaf": location.leaf, "step": location.step, "line": location.line}
+
+
+def _delivery(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "setting": delivery.setting,
+        "op": delivery.op,
+        "shape": delivery.shape,
+        "batched": delivery.batched,
+        "side": delivery.side,
+        "arithmetic": delivery.arithmetic.value,
+        "mantissa_bits": delivery.mantissa_bits,
+        "max_relative_error": delivery.max_relative_error,
+        "milliseconds": delivery.milliseconds,
+        "source": delivery.source,
+    }
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    precision = trial.precision
+    return {
+        "source": trial.source,
+        "precision": {
+            "name": precision.name,
+            "mantissa_bits": precision.mantissa_bits,
+            "jax_setting": precision.jax_setting,
+            "x64": precision.x64,
+            "rounding": precision.rounding.value,
+        },
+        "kind": trial.kind.value,
+        "batch": trial.batch,
+        "replays": trial.replays,
+        "steps": trial.steps,
+        "failed": trial.failed,
+        "hidden": trial.hidden,
+        "interval": [trial.interval.low, trial.interval.high],
+        "first_bad_step": trial.first_bad_step,
+        "first_bad_field": trial.first_bad_field,
+        "horizon": trial.horizon,
+        "shadow_horizon": trial.shadow_horizon,
+        "one_step_error": trial.one_step_error,
+        "seconds_per_step": trial.seconds_per_step,
+        "compile_seconds": trial.compile_seconds,
+        "peak_bytes": trial.peak_bytes,
+    }
+
+
+def _bits(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "required_bits": outcome.required_bits,
+        "delivered_bits": outcome.delivered_bits,
+        "margin_bits": outcome.margin_bits,
+        "verdict": outcome.verdict.value,
+    }
+
+
+def _rollout(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "subject": outcome.subject,
+        **_bits(outcome),
+        "delivered_by": outcome.delivered_by,
+        "reason": outcome.reason,
+        "controls": outcome.controls,
+        "warnings": outcome.warnings,
+        "culprits": outcome.culprits,
+        "own_precision": outcome.own_precision,
+        "expected": None if outcome.expected is None else outcome.expected.value,
+    }
+
+
+def _checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {
+        "path": checkpoint.path,
+        "format": checkpoint.format,
+        "step": checkpoint.step,
+        "leaves": len(checkpoint.leaves),
+        "bytes_total": checkpoint.bytes_total,
+        "bytes_read": checkpoint.bytes_read,
+        "dtypes": checkpoint.dtypes_by_role,
+        "finished": checkpoint.finished,
+    }
+
+
+def _series(series: Series) -> dict[str, Any]:
+    return {
+        "path": series.path,
+        "checkpoints": [checkpoint.path for checkpoint in series.checkpoints],
+        "steps": [checkpoint.step for checkpoint in series.checkpoints],
+        "counters": [
+            {
+                "leaf": history.leaf,
+                "dtype": history.dtype,
+                "limit": history.limit,
+                "values": list(history.values),
+            }
+            for history in histories(series)
+        ],
+    }
+
+
+def _signature(signature: Signature) -> dict[str, Any]:
+    return {
+        "target": signature.target,
+        "x64": signature.x64,
+        "params_dtype": signature.params_dtype,
+        "verdict": signature.verdict,
+        "refused": signature.refused,
+        "rounds": signature.rounds,
+        "loop_error": signature.loop_error,
+        "compilations": signature.compilations,
+        "counters": [
+            {
+                "leaf": counter.leaf,
+                "dtype": counter.dtype,
+                "fate": counter.fate.value,
+                "increment": counter.increment,
+                "conditional": counter.conditional,
+                "start": counter.start,
+                "limit": counter.limit,
+                "calls": counter.calls,
+                "inexact_after": counter.inexact_after,
+                "seconds": counter.seconds(signature.calls_per_second),
+            }
+            for counter in signature.counters
+        ],
+        "leaves": [
+            {
+                "path": leaf.path,
+                "dtype_in": leaf.dtype_in,
+                "dtype_out": leaf.dtype_out,
+                "shape_in": leaf.shape_in,
+                "shape_out": leaf.shape_out,
+                "weak_in": leaf.weak_in,
+                "weak_out": leaf.weak_out,
+            }
+            for leaf in signature.leaves
+        ],
+    }
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    return {
+        "means": setting.means.value,
+        "key": setting.key,
+        "value": setting.value,
+        "because": setting.because,
+        "reason": setting.reason,
+        "price": setting.price,
+    }
+
+
+def _prescription(prescription: Prescription) -> dict[str, Any]:
+    return {
+        "settings": [_setting(setting) for setting in prescription.settings],
+        "reach": prescription.reach,
+        "conflicts": prescription.conflicts,
+        "removals": prescription.removals,
+    }

@@ -1,0 +1,231 @@
+"""A report as Markdown, for pull requests, issues and GitHub's step summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.text import clean, counted, shortened
+from jaxdoctor.prescriptions.writers import write_python
+from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
+from jaxdoctor.reports.wording import (
+    dtypes,
+    error,
+    first_bad,
+    horizons,
+    in_bytes,
+    interval,
+    machine,
+    meaning,
+    needs,
+    number,
+    percent,
+    place,
+    precision,
+    price,
+    signed,
+    tally,
+    worth_showing,
+)
+from jaxdoctor.rules.pages import rules_of, url
+
+MOST_FINDINGS = 500
+"""GitHub cuts a step summary at 1 MiB and a comment at 65,536 letters."""
+
+MOST_LETTERS = 300
+STEERS = re.compile(r"([\\`*_{}\[\]<>|#~&])")
+MENTION = re.compile(r"@(?=\w)")
+
+
+def markdown(report: Report) -> str:
+    """The whole report. No name in it makes a tag, a heading, an image or a mention."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"# jaxdoctor {text(report.command)}: {text(report.subject)}"
+    yield ""
+    yield f"**{tally(report.findings)}**, {counted(report.examined, 'subject')} examined."
+    if report.partial:
+        yield ""
+        yield "Interrupted: this is only what was found until then."
+    for section in (_findings, _machine, _rollouts, _checkpoints, _signatures, _aside, _prescription):
+        yield from section(report)
+
+
+def text(value: object, most: int = MOST_LETTERS) -> str:
+    """Words that Markdown shows as they are."""
+    escaped = STEERS.sub(r"\\\1", shortened(clean(value), most))
+    # "@name" would notify somebody; a zero-width joiner keeps it from that.
+    return MENTION.sub("@\u200d", escaped)
+
+
+def code(value: object, most: int = MOST_LETTERS) -> str:
+    """Words in code type. A backtick inside would end it."""
+    return f"`{shortened(clean(value), most).replace('`', chr(0x2BB)).replace('|', chr(0x2502))}`"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table of cells that are escaped already."""
+    yield ""
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{'---|' * len(headings)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _findings(report: Report) -> Iterator[str]:
+    if not report.findings:
+        return
+    ordered = sorted(report.findings, key=lambda finding: -finding.severity)[:MOST_FINDINGS]
+    links = {known: url(rule) for known, rule in rules_of(ordered).items()}
+    yield ""
+    yield "## Findings"
+    yield from table(
+        ("severity", "rule", "where", "what", "fix"), (_finding(finding, links) for finding in ordered)
+    )
+    if len(report.findings) > MOST_FINDINGS:
+        yield ""
+        yield f"and {len(report.findings) - MOST_FINDINGS:,} more."
+
+
+def _finding(finding: Finding, links: dict[str, str]) -> tuple[str, ...]:
+    link = links.get(finding.code)
+    name = f"{finding.code} {text(finding.name)}"
+    where = place(finding.location)
+    return (
+        finding.severity.word,
+        f"[{name}]({link})" if link else name,
+        code(where) if where else "",
+        text(finding.message),
+        text(finding.fix or ""),
+    )
+
+
+def _machine(report: Report) -> Iterator[str]:
+    if report.environment is None:
+        return
+    yield ""
+    yield "## Machine"
+    yield ""
+    for line in machine(report.environment):
+        yield f"- {text(line)}"
+
+
+def _rollouts(report: Report) -> Iterator[str]:
+    for outcome in report.outcomes:
+        yield ""
+        yield f"## {text(outcome.subject)}: margin {signed(outcome)}"
+        yield ""
+        yield f"{text(meaning(outcome))}. It {text(needs(outcome))}."
+        if outcome.trials:
+            yield from _trials(outcome)
+
+
+def _trials(outcome: Outcome) -> Iterator[str]:
+    headings = (
+        "precision",
+        "kind",
+        "bits",
+        "failed",
+        "95 %",
+        "first bad",
+        "horizon / chaos",
+        "one-step error",
+        "price",
+    )
+    rows = (
+        (
+            code(precision(trial)),
+            trial.kind.value,
+            str(trial.precision.mantissa_bits),
+            f"{trial.failed} of {trial.replays}",
+            interval(trial),
+            text(first_bad(trial)),
+            text(horizons(trial)),
+            error(trial),
+            price(trial, outcome.trials),
+        )
+        for trial in worth_showing(outcome)
+    )
+    yield from table(headings, rows)
+
+
+def _checkpoints(report: Report) -> Iterator[str]:
+    if report.checkpoints:
+        yield ""
+        yield "## Checkpoints"
+        rows = (
+            (
+                code(checkpoint.path),
+                text(checkpoint.format),
+                number(checkpoint.step),
+                str(len(checkpoint.leaves)),
+                in_bytes(checkpoint.bytes_total),
+                in_bytes(checkpoint.bytes_read),
+                text(dtypes(checkpoint)),
+            )
+            for checkpoint in report.checkpoints[:MOST_FINDINGS]
+        )
+        yield from table(("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes"), rows)
+    for series in report.series:
+        counters = histories(series)
+        if counters:
+            yield ""
+            yield f"### Counters of {text(series.path)}"
+            rows_of_counters = (
+                (code(one.leaf), text(one.dtype), number(one.last), number(one.limit), percent(one.share))
+                for one in counters
+            )
+            yield from table(("counter", "dtype", "last", "limit", "used"), rows_of_counters)
+
+
+def _signatures(report: Report) -> Iterator[str]:
+    if is_sweep(report.signatures):
+        headings, rows = pivot(report.signatures)
+        yield from table(headings, ([text(cell) for cell in row] for row in rows))
+        return
+    for signature in report.signatures:
+        rounds = "never" if signature.rounds is None else f"after {counted(signature.rounds, 'call')}"
+        yield ""
+        yield f"## {text(signature.target)}"
+        yield ""
+        leaves = counted(len(signature.leaves), "leaf", "leaves")
+        yield f"Its types settle {rounds}; {leaves}; {signature.setting}."
+        if signature.counters:
+            counting = ([text(cell) for cell in row] for row in counter_rows(signature))
+            yield from table(COUNTER_HEADINGS, counting)
+
+
+def _aside(report: Report) -> Iterator[str]:
+    if report.ignored:
+        yield ""
+        yield "## Ignored"
+        yield ""
+        for ignored in report.ignored[:MOST_FINDINGS]:
+            finding = ignored.finding
+            where = place(finding.location)
+            subject = f"{finding.code} {text(finding.name)} {code(where) if where else ''}"
+            yield f"- {subject}: {text(ignored.reason)}"
+    if report.skipped:
+        yield ""
+        yield "## Not examined"
+        yield ""
+        for skipped in report.skipped[:MOST_FINDINGS]:
+            yield f"- {code(skipped.subject)}: {text(skipped.reason)}"
+
+
+def _prescription(report: Report) -> Iterator[str]:
+    if report.prescription is None:
+        return
+    yield ""
+    yield "## What to set"
+    yield ""
+    yield "```python"
+    # A reason is one line of a comment, so no line of it can close the block.
+    yield write_python(report.prescription).rstrip("\n")
+    yield "```"

@@ -1,0 +1,129 @@
+"""Checkpoints, and the counters of a run beside their limits."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.histories import History, histories
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.text import counted, shortened
+from jaxdoctor.reports.screen.lines import bar, glyphs, labelled, say, table
+from jaxdoctor.reports.wording import DASH, dtypes, in_bytes, number, percent
+
+MOST_ROWS = 20
+"""Of more checkpoints than this a terminal shows the first and the last ones."""
+
+MOST_COUNTERS = 12
+BAR, SMALL_BAR = 14, 8
+ROOMY = 104
+"""From this width on counters have columns for their growth."""
+
+NEAR, FULL = 0.9, 1.0
+LEVELS = ("▁▂▃▄▅▆▇█", "_.-=+*#@")
+SPARK = 24
+
+
+def draw(report: Report, console: Console) -> None:
+    """A table of the checkpoints, then each run with its counters."""
+    if report.checkpoints:
+        console.print()
+        _checkpoints(report.checkpoints, console)
+    for series in report.series:
+        console.print()
+        _series(series, console)
+
+
+def _checkpoints(checkpoints: tuple[Checkpoint, ...], console: Console) -> None:
+    if len(checkpoints) == 1:
+        _one(checkpoints[0], console)
+        return
+    shown = _ends(checkpoints)
+    rows = [
+        (
+            shortened(checkpoint.path, max(console.width // 3, 20)),
+            checkpoint.format,
+            DASH if checkpoint.step is None else f"{checkpoint.step:,}",
+            f"{len(checkpoint.leaves):,}",
+            in_bytes(checkpoint.bytes_total),
+            in_bytes(checkpoint.bytes_read),
+            dtypes(checkpoint),
+        )
+        for checkpoint in shown
+    ]
+    headings = ("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes by role")
+    table(console, headings, rows, numbers="llrrrrl")
+    _left_out(len(checkpoints) - len(shown), console)
+
+
+def _one(checkpoint: Checkpoint, console: Console) -> None:
+    step = "no step" if checkpoint.step is None else f"step {checkpoint.step:,}"
+    state = "" if checkpoint.finished else ", unfinished"
+    size = f"{in_bytes(checkpoint.bytes_total)} on disk, {in_bytes(checkpoint.bytes_read)} read"
+    say(console, (checkpoint.path, "bold"))
+    leaves = counted(len(checkpoint.leaves), "leaf", "leaves")
+    labelled(console, "holds", f"{checkpoint.format}, {step}, {leaves}, {size}{state}")
+    if checkpoint.leaves:
+        labelled(console, "dtypes", dtypes(checkpoint))
+
+
+def _ends(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
+    if len(checkpoints) <= MOST_ROWS:
+        return checkpoints
+    return (*checkpoints[: MOST_ROWS // 2], *checkpoints[-MOST_ROWS // 2 :])
+
+
+def _left_out(number: int, console: Console) -> None:
+    if number > 0:
+        say(console, (f"{counted(number, 'checkpoint')} between them stand in --format json", "dim"))
+
+
+def _series(series: Series, console: Console) -> None:
+    steps = [checkpoint.step for checkpoint in series.checkpoints if checkpoint.step is not None]
+    reach = f", steps {steps[0]:,} to {steps[-1]:,}" if steps else ""
+    if series.rate is not None:
+        reach += f", {series.rate:,.3g} a second" if series.rate < 1 else f", {series.rate:,.0f} a second"
+    say(console, (series.path, "bold"), f"  {counted(len(series.checkpoints), 'checkpoint')}{reach}")
+    found = sorted(histories(series), key=lambda history: history.share, reverse=True)
+    if not found:
+        return
+    roomy = console.width >= ROOMY
+    headings = ["counter", "dtype", "last", "limit", "used of its limit"]
+    if roomy:
+        headings[4:] = ["per save", "used of its limit", "over the run"]
+    rows = [_counter(history, console, roomy=roomy) for history in found[:MOST_COUNTERS]]
+    table(console, headings, rows, numbers="llrrr" if roomy else "llrr")
+    if len(found) > MOST_COUNTERS:
+        say(console, (f"{len(found) - MOST_COUNTERS} more counters stand in --format json", "dim"))
+
+
+def _counter(history: History, console: Console, *, roomy: bool) -> tuple[str | Text, ...]:
+    share = history.share
+    style = "red" if share >= FULL else "yellow" if share >= NEAR else "green"
+    used = bar(console, share, BAR if roomy else SMALL_BAR, style).append(f" {percent(share)}")
+    return (
+        shortened(history.leaf, max(console.width // 3, 16)),
+        history.dtype,
+        number(history.last),
+        "none" if history.limit is None else number(history.limit),
+        *([_rate(history)] if roomy else []),
+        used,
+        *([_spark(history, console)] if roomy else []),
+    )
+
+
+def _rate(history: History) -> str:
+    """What the counter grew by between two saves, on average; a dash for one that fell."""
+    known = [value for value in history.values if value is not None]
+    grown = known[-1] - known[0]
+    return number(round(grown / (len(known) - 1))) if len(known) > 1 and grown >= 0 else DASH
+
+
+def _spark(history: History, console: Console) -> str:
+    """The counter over the saves, lowest value at the bottom, one character each."""
+    known = [value for value in history.values if value is not None]
+    known = known[:: max(1, -(-len(known) // SPARK))]
+    levels = glyphs(console, *LEVELS)
+    low, span = min(known), (max(known) - min(known)) or 1
+    return "".join(levels[min(int((value - low) / span * len(levels)), len(levels) - 1)] for value in known)

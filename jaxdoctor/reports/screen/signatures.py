@@ -1,0 +1,82 @@
+"""What an update function does to the dtypes of its state."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import LeafSignature, Signature
+from jaxdoctor.facts.text import counted, shortened
+from jaxdoctor.reports.screen.lines import labelled, say, table
+from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
+from jaxdoctor.reports.wording import DASH
+
+MOST_LEAVES = 40
+
+
+def draw(report: Report, console: Console) -> None:
+    """Each update function with the leaves that it changes; many of them as one table."""
+    if is_sweep(report.signatures):
+        headings, rows = pivot(report.signatures)
+        console.print()
+        table(console, headings, rows)
+        return
+    for signature in report.signatures:
+        console.print()
+        _signature(signature, console)
+
+
+def _signature(signature: Signature, console: Console) -> None:
+    changed = [leaf for leaf in signature.leaves if _changes(leaf)]
+    same = len(signature.leaves) - len(changed)
+    say(console, (signature.target, "bold"), (f"  executed and traced, {signature.setting}", "dim"))
+    if signature.refused is not None:
+        labelled(console, "unknown", signature.refused)
+        return
+    labelled(console, "settles", settles(signature))
+    if signature.loop_error:
+        labelled(console, "in a scan", telling(signature.loop_error))
+    if signature.compilations:
+        many = counted(signature.compilations, "program")
+        labelled(console, "compiled", f"{many}, by the target itself while it built the state")
+    labelled(console, "unchanged", f"{same} of {counted(len(signature.leaves), 'leaf', 'leaves')}")
+    if changed:
+        rows = [_row(leaf, console.width // 2) for leaf in changed[:MOST_LEAVES]]
+        table(console, ("leaf", "in", "out"), rows)
+    if len(changed) > MOST_LEAVES:
+        say(console, (f"{len(changed) - MOST_LEAVES} more leaves stand in --format json", "dim"))
+    if signature.counters:
+        table(console, COUNTER_HEADINGS, counter_rows(signature), numbers="  r rr")
+
+
+def settles(signature: Signature) -> str:
+    """After how many calls the state stays as it is."""
+    if signature.rounds is None:
+        return "never: each call gives a state of another type, and jit compiles again"
+    if signature.rounds == 0:
+        return "at once: the state comes out as it went in"
+    return f"after {counted(signature.rounds, 'call')}, each of which jit compiles again"
+
+
+def telling(message: str) -> str:
+    """Of what JAX says in many lines, the line with the types."""
+    lines = [line.strip().removeprefix("* ") for line in message.splitlines() if line.strip()]
+    return next((line for line in lines if "type" in line and "[" in line), lines[0] if lines else "")
+
+
+def _changes(leaf: LeafSignature) -> bool:
+    before = (leaf.dtype_in, leaf.shape_in, leaf.weak_in)
+    return before != (leaf.dtype_out, leaf.shape_out, leaf.weak_out)
+
+
+def _row(leaf: LeafSignature, width: int) -> tuple[str, str, str]:
+    before = side(leaf.dtype_in, leaf.shape_in, weak=leaf.weak_in)
+    return shortened(leaf.path, width), before, side(leaf.dtype_out, leaf.shape_out, weak=leaf.weak_out)
+
+
+def side(dtype: str | None, shape: tuple[int, ...] | None, *, weak: bool) -> str:
+    """One side of a leaf: "float32[3,4] weak"; a dash when it is not there."""
+    if dtype is None:
+        return DASH
+    extent = "" if shape is None else f"[{','.join(map(str, shape))}]"
+    return f"{dtype}{extent}{' weak' if weak else ''}"

@@ -1,0 +1,61 @@
+"""Checkpoints and runs on the page."""
+
+from __future__ import annotations
+
+from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.histories import History, histories
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.text import counted
+from jaxdoctor.reports.web.counter_chart import COLOURS, counter_chart
+from jaxdoctor.reports.web.markup import Cell, Markup, figure, joined, path, table, tag
+from jaxdoctor.reports.wording import dtypes, in_bytes, number, percent
+
+
+def checkpoints(report: Report) -> Markup:
+    """Each run with its counters, then every checkpoint."""
+    parts = [_series(series) for series in report.series]
+    if report.checkpoints:
+        headings = ("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes by role")
+        rows = map(_checkpoint, report.checkpoints)
+        parts.append(table(headings, rows, numbers="llrrrrl", name="Checkpoints"))
+    return joined(parts)
+
+
+def _checkpoint(checkpoint: Checkpoint) -> tuple[Cell, ...]:
+    return (
+        path(checkpoint.path),
+        checkpoint.format + ("" if checkpoint.finished else ", unfinished"),
+        (number(checkpoint.step), checkpoint.step),
+        (f"{len(checkpoint.leaves):,}", len(checkpoint.leaves)),
+        (in_bytes(checkpoint.bytes_total), checkpoint.bytes_total),
+        (in_bytes(checkpoint.bytes_read), checkpoint.bytes_read),
+        dtypes(checkpoint),
+    )
+
+
+def _series(series: Series) -> Markup:
+    counters = sorted(histories(series), key=lambda history: history.share, reverse=True)
+    heading = tag("h3", tag("code", series.path), f" {counted(len(series.checkpoints), 'checkpoint')}")
+    if not counters:
+        return tag("article", heading)
+    at = [checkpoint.step for checkpoint in series.checkpoints]
+    drawn = figure(
+        counter_chart(counters, at),
+        "Counters as a share of the number at which each stops counting.",
+    )
+    colours = iter(range(COLOURS))
+    rows = (_counter(one, next(colours, None) if one.limit else None) for one in counters)
+    headings = ("counter", "dtype", "last", "limit", "used")
+    beside = table(headings, rows, numbers="llrrr", name=f"Counters of {series.path}")
+    return tag("article", heading, tag("div", drawn, beside, class_="figures"))
+
+
+def _counter(history: History, colour: int | None) -> tuple[Cell, ...]:
+    swatch = tag("i", class_=f"swatch c{colour}") if colour is not None else ""
+    return (
+        (tag("div", swatch, path(history.leaf), class_="name-cell"), history.leaf),
+        history.dtype,
+        (number(history.last), history.last),
+        ("none" if history.limit is None else number(history.limit), history.limit),
+        (percent(history.share), history.share),
+    )

@@ -1,0 +1,237 @@
+"""How a report's values read in a sentence or a table cell, the same in every format for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.environment import Environment
+from jaxdoctor.facts.finding import Finding, Location
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.precision import F32, F64
+from jaxdoctor.facts.text import counted
+from jaxdoctor.facts.trial import Kind, Trial
+
+KIB = 1024
+DASH = "-"
+
+
+MEANINGS: Mapping[Verdict, str] = {
+    Verdict.HEALTHY: "finite at what {by} delivers",
+    Verdict.PRECISION: "fails at what {by} delivers, and not at a higher precision",
+    Verdict.MODEL: "fails at x64 too: the physics, not the precision",
+    Verdict.UNKNOWN: "{reason}",
+}
+
+WORST_FIRST = (Verdict.PRECISION, Verdict.MODEL, Verdict.UNKNOWN, Verdict.HEALTHY)
+"""What a report over several rollouts leads with: first what a setting can cure."""
+
+
+def place(location: Location) -> str:
+    """Where a finding points: "run/100:12 opt_state/0/nu/w at step 7"."""
+    path = location.path or ""
+    if location.line is not None:
+        path += f":{location.line}"
+    step = None if location.step is None else f"at step {location.step}"
+    return " ".join(part for part in (path, location.leaf, step) if part)
+
+
+def headline(finding: Finding) -> str:
+    """The line that a finding is known by: "JD301 error nonfinite-values: 2 of 3 values are not finite"."""
+    return f"{finding.code} {finding.severity.word} {finding.name}: {finding.message}"
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """How many findings of each severity: "2 errors, 1 note"; "no findings"."""
+    words = ("error", "warning", "note")
+    numbers = {word: sum(finding.severity.word == word for finding in findings) for word in words}
+    return ", ".join(counted(number, word) for word, number in numbers.items() if number) or "no findings"
+
+
+def in_bytes(size: int) -> str:
+    """A size as people read it: "1.5 GiB"."""
+    if size < KIB:
+        return f"{size} B"
+    amount = size / KIB
+    for unit in ("KiB", "MiB", "GiB"):
+        if amount < KIB:
+            return f"{amount:.1f} {unit}"
+        amount /= KIB
+    return f"{amount:,.1f} TiB"
+
+
+def in_seconds(seconds: float) -> str:
+    """A duration as people read it: "3.1 ms"."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def machine(environment: Environment) -> tuple[str, str, str]:
+    """The machine in three lines: what multiplies, the versions, and the settings that change numerics."""
+    return _accelerator(environment), _versions(environment), _settings(environment)
+
+
+def _accelerator(environment: Environment) -> str:
+    chip = environment.accelerator
+    ratio = f"float64 at 1/{round(1 / chip.fp64_ratio)}" if chip.fp64_ratio else None
+    memory = in_bytes(chip.memory_bytes) if chip.memory_bytes else None
+    capability = f"compute capability {chip.compute_capability}" if chip.compute_capability else None
+    driver = f"driver {chip.driver}" if chip.driver else None
+    tf32 = None if chip.tf32 is None else "TF32" if chip.tf32 else "no TF32"
+    several = f"{chip.count} x " if chip.count > 1 else ""
+    parts = (capability, chip.market, tf32, memory, ratio, driver, counted(environment.cpu_cores, "CPU core"))
+    text = f"{several}{chip.name}, " + ", ".join(part for part in parts if part)
+    return f"{text}; {environment.assumed}" if environment.assumed else text
+
+
+def _versions(environment: Environment) -> str:
+    known = [f"{name} {version}" for name, version in environment.versions.items() if version]
+    return ", ".join([*known, environment.platform])
+
+
+def _settings(environment: Environment) -> str:
+    told = [f"{name}={value}" for name, value in environment.settings.items()]
+    told += [f"--{name}={value}" for name, value in environment.xla_flags.items()]
+    told += [f"--{name} (unknown)" for name in environment.unknown_xla_flags]
+    told += [f"{name} (refused)" for name in environment.refused_settings]
+    x64 = "x64 on" if environment.x64 else "x64 off"
+    return ", ".join([*told, x64]) if told else f"nothing set that changes numerics, {x64}"
+
+
+def meaning(outcome: Outcome) -> str:
+    """A verdict and what it says: "healthy: finite at what here delivers"."""
+    by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
+    sentence = MEANINGS[outcome.verdict].format(by=by, reason=outcome.reason or "no reason was given")
+    return f"{outcome.verdict}: {sentence}"
+
+
+def signed(outcome: Outcome) -> str:
+    """The margin with its sign; "unknown" when it is, "none" where bits are not the question."""
+    bits = outcome.margin_bits
+    if bits is None:
+        return "none" if outcome.verdict is Verdict.MODEL else "unknown"
+    return f"{bits:+d} {'bit' if abs(bits) == 1 else 'bits'}"
+
+
+def needs(outcome: Outcome) -> str:
+    """Required against delivered bits, in words."""
+    required, delivered = outcome.required_bits, outcome.delivered_bits
+    more = f"requires more than {F32.mantissa_bits}"
+    wants = "requires unknown" if required is None else f"requires {required}"
+    wants = more if required is not None and required > F32.mantissa_bits else wants
+    wants = "no number of bits mends it" if outcome.verdict is Verdict.MODEL else wants
+    by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
+    return f"{wants}, {by} delivers {'unknown' if delivered is None else delivered}"
+
+
+def scale(outcome: Outcome) -> int:
+    """The width that a bar of bits is drawn over."""
+    most = max(outcome.required_bits or 0, outcome.delivered_bits or 0)
+    return F32.mantissa_bits if most <= F32.mantissa_bits else F64.mantissa_bits
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome | None:
+    """The rollout that a report over several leads with."""
+
+    def rank(outcome: Outcome) -> tuple[int, float]:
+        margin = outcome.margin_bits
+        return WORST_FIRST.index(outcome.verdict), float("inf") if margin is None else margin
+
+    return min(outcomes, key=rank, default=None)
+
+
+def interval(trial: Trial) -> str:
+    """The Wilson interval of the failed share, in percent."""
+    return f"{_percent(trial.interval.low)}-{_percent(trial.interval.high)} %"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}" if share < 1 else "100"
+
+
+def precision(trial: Trial) -> str:
+    """The precision's name, with the batch where that is another than the rest had."""
+    return trial.precision.name if trial.batch is None else f"{trial.precision.name}, batch {trial.batch}"
+
+
+def driven(outcome: Outcome) -> str:
+    """What drove the rollout, and what MuJoCo itself warned of; empty when neither is known."""
+    warned = ", ".join(f"{name} {times} x" for name, times in outcome.warnings.items())
+    parts = [outcome.controls or "", f"MuJoCo in float64 warned: {warned}" if warned else ""]
+    return "; ".join(part for part in parts if part)
+
+
+def first_bad(trial: Trial) -> str:
+    """The first bad step and field, or a dash."""
+    if trial.first_bad_step is None:
+        return DASH
+    return f"{trial.first_bad_step} {trial.first_bad_field or ''}".rstrip()
+
+
+def steps(horizon: float | None, most: int) -> str:
+    """A horizon in steps; beyond the replay's end it is only known to be longer."""
+    return f">{most}" if horizon is None else f"{horizon:g}"
+
+
+def horizons(trial: Trial) -> str:
+    """Steps until a replay parts from x64, beside those of chaos alone; a dash when it was not measured."""
+    if trial.horizon is None and trial.shadow_horizon is None and trial.one_step_error is None:
+        return DASH
+    return f"{steps(trial.horizon, trial.steps)} / {steps(trial.shadow_horizon, trial.steps)}"
+
+
+def error(trial: Trial) -> str:
+    """The one-step error, or a dash."""
+    return DASH if trial.one_step_error is None else f"{trial.one_step_error:.1e}"
+
+
+def price(trial: Trial, trials: Sequence[Trial]) -> str:
+    """Time per step against the first native trial; a dash for what is emulated."""
+    if trial.kind is not Kind.NATIVE or trial.seconds_per_step is None:
+        return DASH
+    native = [other for other in trials if other.kind is Kind.NATIVE and other.seconds_per_step]
+    base = native[0].seconds_per_step if native else None
+    return f"{trial.seconds_per_step / base:.2f} x" if base else in_seconds(trial.seconds_per_step)
+
+
+def memory(trial: Trial) -> str:
+    """Peak memory of a native trial; a dash for what is emulated."""
+    known = trial.kind is Kind.NATIVE and trial.peak_bytes is not None
+    return in_bytes(trial.peak_bytes or 0) if known else DASH
+
+
+def number(value: float | None) -> str:
+    """A counter's value: "16,777,216"; a dash when it is not known."""
+    if value is None:
+        return DASH
+    whole = isinstance(value, int) or value.is_integer()
+    return f"{int(value):,}" if whole else f"{value:,.6g}"
+
+
+def percent(share: float) -> str:
+    """A share in percent; what is smaller than a tenth is only said to be."""
+    return f"{100 * share:.3g} %" if share >= 0.001 or share == 0 else "<0.1 %"  # noqa: PLR2004 (that tenth)
+
+
+def worth_showing(outcome: Outcome) -> list[Trial]:
+    """Native and named trials, and of a sweep over bare widths only those beside the required one."""
+    edge = outcome.required_bits
+    near = set() if edge is None else {edge - 1, edge}
+    return [
+        trial
+        for trial in outcome.trials
+        if not trial.precision.name.isdecimal() or trial.precision.mantissa_bits in near
+    ]
+
+
+def dtypes(checkpoint: Checkpoint) -> str:
+    """The dtypes of each role in a line: "parameter float32, counter int32"."""
+    return ", ".join(f"{role} {'+'.join(row)}" for role, row in checkpoint.dtypes_by_role.items())
+
+
+def evidence(values: Mapping[str, Any]) -> str:
+    """Evidence in a line: "nonfinite=2, size=3"."""
+    return ", ".join(f"{name}={value}" for name, value in values.items())

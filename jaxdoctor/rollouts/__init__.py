@@ -1,0 +1,1 @@
+"""What is replayed: sources, controls, and the recording of MuJoCo in C."""

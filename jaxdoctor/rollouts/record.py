@@ -1,0 +1,162 @@
+"""What is replayed: start states and controls, and what MuJoCo in C and float64 makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from jaxdoctor.rollouts.controls import Controls, random_controls
+
+Floats = npt.NDArray[np.float64]
+
+START_SCALE = 0.01
+"""Start states differ by normal noise of this size: radians, metres, and a tenth of a unit per second."""
+
+VELOCITY_SCALE = 0.1
+
+# As numbers: a constant of MuJoCo does not equal a NumPy integer, only the other way round.
+SCALAR_JOINTS = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
+
+WITHIN_LIMITS = 1e-3
+"""A perturbed joint keeps this share of its range as distance from its limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """Start states and controls, and how MuJoCo's own rollout of them went."""
+
+    qpos: Floats
+    """replays x nq."""
+
+    qvel: Floats
+    act: Floats
+    ctrl: Floats
+    """replays x steps x nu."""
+
+    start: str
+    """Where the start states come from: "keyframe home", "qpos0", or a file."""
+
+    controls: str
+    """Where the controls come from: "band-limited random", "none (the model has no actuator)", or a file."""
+
+    warnings: Mapping[str, int] = field(default_factory=dict)
+    """MuJoCo's own warnings over all replays, by their short names: "BADQACC"."""
+
+    nonfinite: int = 0
+    """Replays that MuJoCo in float64 did not keep finite."""
+
+    @property
+    def replays(self) -> int:
+        """How many replays it holds."""
+        return int(self.ctrl.shape[0])
+
+    @property
+    def steps(self) -> int:
+        """How long each replay is."""
+        return int(self.ctrl.shape[1])
+
+
+def record(
+    model: Any, *, replays: int, steps: int | None, seed: int, controls: Controls | None = None
+) -> Recording:
+    """Start states by `seed` around a keyframe or qpos0, controls at random or as given, rolled out in C.
+
+    Args:
+        model: an `mujoco.MjModel`.
+        replays: how many; a file that holds several gives them in turn.
+        steps: how many; None takes as many as the file has.
+        seed: of everything random.
+        controls: what a file gave.
+    """
+    generator = np.random.default_rng(seed)
+    qpos, qvel, act, start = _starts(model, replays, generator, controls)
+    if controls is None:
+        assert steps is not None
+        ctrl = random_controls(model, replays, steps, generator)
+        origin = "band-limited random" if model.nu else "none, for the model has no actuators"
+    else:
+        ctrl, origin = controls.take(replays, steps), controls.origin
+    rolled = _roll_out(model, qpos, qvel, act, ctrl)
+    return Recording(
+        qpos=qpos, qvel=qvel, act=act, ctrl=ctrl, start=start, controls=origin,
+        warnings=rolled[0], nonfinite=rolled[1],
+    )  # fmt: skip
+
+
+def _starts(
+    model: Any, replays: int, generator: np.random.Generator, controls: Controls | None
+) -> tuple[Floats, Floats, Floats, str]:
+    """The first replay starts exactly at the keyframe, qpos0 or the file's state; the others near it."""
+    data = mujoco.MjData(model)
+    origin = "qpos0"
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+        origin = f"keyframe {model.key(0).name or 0}"
+    qpos = np.repeat(data.qpos[None], replays, axis=0)
+    qvel = np.repeat(data.qvel[None], replays, axis=0)
+    act = np.repeat(data.act[None], replays, axis=0)
+    for replay in range(1, replays):
+        _disturb(model, qpos[replay], generator)
+        qvel[replay] += VELOCITY_SCALE * generator.standard_normal(model.nv)
+    if controls is not None and controls.qpos is not None:
+        qpos, origin = controls.taken(controls.qpos, replays), controls.origin
+    if controls is not None and controls.qvel is not None:
+        qvel = controls.taken(controls.qvel, replays)
+    return qpos, qvel, act, origin
+
+
+def _disturb(model: Any, qpos: Floats, generator: np.random.Generator) -> None:
+    """Moves a pose a little, along its tangent space, so that quaternions stay unit; limits are kept."""
+    mujoco.mj_integratePos(model, qpos, START_SCALE * generator.standard_normal(model.nv), 1.0)
+    mujoco.mj_normalizeQuat(model, qpos)
+    for joint in np.flatnonzero(model.jnt_limited):
+        if int(model.jnt_type[joint]) in SCALAR_JOINTS:
+            low, high = model.jnt_range[joint]
+            inside = WITHIN_LIMITS * (high - low)
+            address = model.jnt_qposadr[joint]
+            qpos[address] = np.clip(qpos[address], low + inside, high - inside)
+
+
+def _roll_out(
+    model: Any, qpos: Floats, qvel: Floats, act: Floats, ctrl: Floats
+) -> tuple[dict[str, int], int]:
+    """MuJoCo's warnings over all replays, and how many replays it did not keep finite.
+
+    MuJoCo resets a bad state and goes on, which would pass for health: here it does not.
+    """
+    flags = model.opt.disableflags
+    said: list[str] = []
+    # Without a function of ours MuJoCo would print, and leave MUJOCO_LOG.TXT in the user's folder.
+    mujoco.set_mju_user_warning(said.append)
+    model.opt.disableflags = flags | mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    warnings: dict[str, int] = {}
+    nonfinite = 0
+    try:
+        for replay in range(len(ctrl)):
+            data = mujoco.MjData(model)
+            data.qpos[:], data.qvel[:], data.act[:] = qpos[replay], qvel[replay], act[replay]
+            nonfinite += not _stays_finite(model, data, ctrl[replay])
+            for kind in mujoco.mjtWarning.__members__.values():
+                if kind != mujoco.mjtWarning.mjNWARNING and data.warning[kind].number:
+                    name = kind.name.removeprefix("mjWARN_")
+                    warnings[name] = warnings.get(name, 0) + int(data.warning[kind].number)
+    finally:
+        model.opt.disableflags = flags
+        mujoco.set_mju_user_warning(None)
+    return warnings, nonfinite
+
+
+def _stays_finite(model: Any, data: Any, ctrl: Floats) -> bool:
+    for step in ctrl:
+        data.ctrl[:] = step
+        mujoco.mj_step(model, data)
+        if not (
+            np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all() and np.isfinite(data.qacc).all()
+        ):
+            return False
+    return True

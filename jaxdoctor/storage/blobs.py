@@ -1,0 +1,253 @@
+"""Runs of bytes to read from: a part of a file as it lies there, or one that is compressed."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from jaxdoctor.facts.checkpoint import Values
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.damage import CorruptError, HostileError, TruncatedError
+from jaxdoctor.storage.elements import Element
+from jaxdoctor.storage.files import open_regular, size_of
+from jaxdoctor.storage.ranges import PIECE, Range, range_values
+
+ReadAt = Callable[[int, int], bytes]
+"""Gives at most so many bytes from an offset: fewer only at the end."""
+
+INFLATION_GRACE = 256 << 20
+"""Bytes that may come out of any compressed run, however short."""
+
+INFLATION = 120
+"""Times its compressed size that more may come out. Zeros reach 1030; trained values never pass 20."""
+
+STEP = 256 << 10
+
+
+class Blob(Protocol):
+    """A run of bytes of known size."""
+
+    @property
+    def path(self) -> Path:
+        """The file that it lies in."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in it, as far as that can be told without reading it."""
+
+    def reading(self, budget: Budget) -> Any:
+        """A context that gives a `ReadAt`."""
+
+    def values(self, offset: int, elements: int, kind: Element, budget: Budget) -> Values:
+        """Elements that lie one after the other in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """A part of a file, as it is."""
+
+    path: Path
+    start: int
+    size: int
+    root: Path | None = None
+
+    def part(self, offset: int, size: int, what: str) -> Region:
+        """A region within this one.
+
+        Raises:
+            TruncatedError: it would reach beyond the end.
+        """
+        if offset < 0 or size < 0 or offset + size > self.size:
+            raise TruncatedError(
+                f"{what} needs bytes {offset} to {offset + size} of {self.size} in {self.path.name}"
+            )
+        return Region(path=self.path, start=self.start + offset, size=size, root=self.root)
+
+    @contextmanager
+    def reading(self, budget: Budget) -> Iterator[ReadAt]:
+        """Keeps the file open and gives what reads it."""
+        with open_regular(self.path, root=self.root) as file:
+            yield lambda offset, size: self._read(file, offset, size, budget)
+
+    def _read(self, file: BinaryIO, offset: int, size: int, budget: Budget) -> bytes:
+        budget.allow(size, "a part of a file")
+        wanted = max(0, min(size, self.size - offset))
+        found = os.pread(file.fileno(), wanted, self.start + offset) if wanted else b""
+        budget.count(len(found))
+        return found
+
+    def bytes(self, offset: int, size: int, budget: Budget) -> bytes:
+        """So many bytes.
+
+        Raises:
+            TruncatedError: the region, or its file, ends before.
+        """
+        with self.reading(budget) as read_at:
+            found: bytes = read_at(offset, size)
+        if len(found) != size:
+            raise TruncatedError(f"{self.path} ends before byte {self.start + offset + size}")
+        return found
+
+    def values(self, offset: int, elements: int, kind: Element, budget: Budget) -> Values:
+        """Elements that lie one after the other in it, reached directly."""
+        part = self.part(offset, elements * kind.width, "an array")
+        stored = Range(path=self.path, root=self.root, offset=part.start, elements=elements, kind=kind)
+        return range_values(stored, budget)
+
+
+def whole_file(path: Path, *, root: Path | None = None) -> Region:
+    """All of a regular file.
+
+    Raises:
+        DamagedError: it is missing or no regular file.
+    """
+    return Region(path=path, start=0, size=size_of(path, root=root), root=root)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inflated:
+    """What comes out of a compressed part of a file, reached only by inflating all that stands before."""
+
+    packed: Region
+    size: int
+    """Bytes inflated, where the file says; else the most that may come out."""
+
+    window: int = -zlib.MAX_WBITS
+    """zlib's `wbits`: negative for a bare stream, 31 for gzip."""
+
+    @property
+    def path(self) -> Path:
+        """The file that it lies in."""
+        return self.packed.path
+
+    @contextmanager
+    def reading(self, budget: Budget) -> Iterator[ReadAt]:
+        """Gives what inflates on demand, from the beginning again where an offset lies behind."""
+        with self.packed.reading(budget) as read_at:
+            yield _Inflater(self, read_at).read_at
+
+    def values(self, offset: int, elements: int, kind: Element, budget: Budget) -> Values:
+        """A stream of the elements; a sample is their beginning."""
+        return Values(
+            stream=lambda: self._stream(offset, elements * kind.width, kind, budget),
+            sample=lambda most: self._first(offset, min(elements, most // kind.width), kind, budget),
+        )
+
+    def _stream(self, offset: int, size: int, kind: Element, budget: Budget) -> Iterator[Any]:
+        import numpy as np
+
+        end = offset + size
+        with self.reading(budget) as read_at:
+            while offset < end:
+                piece = _exactly(read_at, offset, min(PIECE, end - offset), self.packed.path)
+                offset += len(piece)
+                yield np.frombuffer(piece, kind.numpy())
+
+    def _first(self, offset: int, count: int, kind: Element, budget: Budget) -> Any:
+        import numpy as np
+
+        size = count * kind.width
+        budget.allow(size, "a sample")
+        with self.reading(budget) as read_at:
+            return np.frombuffer(_exactly(read_at, offset, size, self.packed.path), kind.numpy())
+
+
+def _exactly(read_at: ReadAt, offset: int, size: int, path: Path) -> bytes:
+    found = read_at(offset, size)
+    if len(found) != size:
+        raise TruncatedError(
+            f"{path} inflates to {offset + len(found)} bytes, not the {offset + size} needed"
+        )
+    return found
+
+
+class _Inflater:
+    def __init__(self, blob: Inflated, read_packed: ReadAt) -> None:
+        self._blob = blob
+        self._read_packed = read_packed
+        self._most = _most(blob.packed)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._engine = zlib.decompressobj(self._blob.window)
+        self._packed_offset = 0
+        self._offset = 0
+        """Of what `_ready` begins with."""
+        self._ready = b""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        if offset < self._offset:
+            self._restart()
+        while self._offset + len(self._ready) <= offset and self._more():
+            self._drop(offset)
+        self._drop(offset)
+        parts = [self._ready]
+        held = len(self._ready)
+        while held < size:
+            self._offset += len(self._ready)
+            self._ready = b""
+            if not self._more():
+                break
+            parts.append(self._ready)
+            held += len(self._ready)
+        found = b"".join(parts)
+        self._offset, self._ready = offset, found
+        return found[:size]
+
+    def _drop(self, offset: int) -> None:
+        passed = min(offset - self._offset, len(self._ready))
+        self._offset += passed
+        self._ready = self._ready[passed:]
+
+    def _more(self) -> bool:
+        """Inflates a step more behind what is ready. False at the end."""
+        while True:
+            packed = self._engine.unconsumed_tail
+            if not packed and not self._engine.eof:
+                packed = self._read_packed(self._packed_offset, STEP)
+                self._packed_offset += len(packed)
+            if self._engine.eof or not packed:
+                return False
+            fresh = self._inflate(packed)
+            if fresh:
+                self._ready += fresh
+                if self._offset + len(self._ready) > self._most:
+                    packed_size = self._blob.packed.size
+                    raise HostileError(f"{packed_size} bytes inflate to more than {self._most}")
+                return True
+
+    def _inflate(self, packed: bytes) -> bytes:
+        try:
+            return self._engine.decompress(packed, STEP)
+        except zlib.error as error:
+            raise CorruptError(f"{self._blob.packed.path} cannot be inflated: {error}") from error
+
+
+def _most(packed: Region) -> int:
+    return INFLATION_GRACE + INFLATION * packed.size
+
+
+def gzip_blob(packed: Region) -> Inflated:
+    """What comes out of a gzip file. Only its end tells how much that is, and only modulo 2^32."""
+    return Inflated(packed=packed, size=_most(packed), window=16 + zlib.MAX_WBITS)
+
+
+def memory_values(content: bytes, kind: Element) -> Values:
+    """Elements that are held already."""
+
+    def held(size: int) -> Any:
+        import numpy as np
+
+        return np.frombuffer(content[:size], kind.numpy())
+
+    def stream() -> Iterator[Any]:
+        everything = held(len(content))
+        step = PIECE // kind.width
+        yield from (everything[first : first + step] for first in range(0, len(everything), step))
+
+    return Values(stream=stream, sample=lambda most: held(most - most % kind.width))

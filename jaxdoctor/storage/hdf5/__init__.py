@@ -1,0 +1,1 @@
+"""HDF5 files, outlined without loading what is in them."""

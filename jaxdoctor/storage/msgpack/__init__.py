@@ -1,0 +1,1 @@
+"""msgpack as Flax writes it, walked without decoding it all."""

@@ -1,0 +1,155 @@
+"""One item of an Orbax checkpoint: a tree of arrays, in whichever of four ways they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from jaxdoctor.errors import UnreadableError
+from jaxdoctor.facts.checkpoint import Leaf, Role
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.damage import (
+    DamagedError,
+    HostileError,
+    MissingError,
+    TruncatedError,
+    UnfinishedError,
+    UnsupportedError,
+    noted,
+)
+from jaxdoctor.storage.files import Member, size_of
+from jaxdoctor.storage.msgpack import flax_tree
+from jaxdoctor.storage.notes import Note
+from jaxdoctor.storage.orbax.places import AGGREGATE, PROCESS, has, is_aggregate, names
+from jaxdoctor.storage.orbax.tree import ARRAY_TYPES, NUMPY, SCALAR, Tree, key_kinds, read_tree
+from jaxdoctor.storage.spans import Span
+from jaxdoctor.storage.zarr import arrays as zarr
+from jaxdoctor.storage.zarr import ocdbt
+
+PLACEHOLDER = "PLACEHOLDER://"
+"""What stands in the msgpack file for an array with files of its own."""
+
+LEAF = 2000
+"""Bytes of memory for each leaf that is described."""
+
+
+class Item:
+    """Reads the leaves of one folder of arrays."""
+
+    def __init__(self, folder: Path, members: Sequence[Member], budget: Budget, note: Note) -> None:
+        self.folder = folder
+        self.members = members
+        """Its files, as a walk through the whole checkpoint found them."""
+
+        self.budget = budget
+        self.note = note
+        self.tree = Tree()
+        self.sizes: dict[Path, int] = {}
+
+    def leaves(self) -> list[Leaf]:
+        """Every leaf, in the order of their names."""
+        self.tree = read_tree(self.folder, self.budget, self.note)
+        kinds = key_kinds(self.folder, self.budget, self.note)
+        stored = zarr.arrays(self._store())
+        self.budget.allow(len(stored) * LEAF, f"the list of arrays in {self.folder.name}")
+        found = [self._leaf(name, keys, kinds) for name, keys in sorted(stored.items())]
+        aggregated = list(self._aggregated(set(stored)))
+        self._note_missing(stored, {leaf.path for leaf in aggregated})
+        return found + aggregated
+
+    def _store(self) -> Mapping[str, Span]:
+        """Every key of the item with its bytes' place."""
+        merged = has(self.folder, ocdbt.MANIFEST)
+        if merged:
+            try:
+                return ocdbt.entries(self.folder, self.budget)
+            except DamagedError as error:
+                self.note(error.fault(path=str(self.folder / ocdbt.MANIFEST)))
+        processes = [name for name in names(self.folder) if PROCESS.fullmatch(name)]
+        if not processes:
+            return self._files()
+        if not merged:
+            unmerged = UnfinishedError(f"{self.folder} was not merged: it has no {ocdbt.MANIFEST}")
+            self.note(unmerged.fault(path=str(self.folder)))
+        found: dict[str, Span] = {}
+        for name in processes:
+            with noted(self.note, path=str(self.folder / name)):
+                found |= ocdbt.entries(self.folder / name, self.budget)
+        return found
+
+    def _files(self) -> dict[str, Span]:
+        """One folder an array, one file a chunk. A key's "/" makes a folder in the folder."""
+        return {
+            member.name: Span(size=member.size, path=member.path, root=self.folder)
+            for member in self.members
+            if member.kind == "file" and "/" in member.name
+        }
+
+    def _leaf(self, name: str, members: Mapping[str, Span], kinds: Mapping[str, str]) -> Leaf:
+        entry = self.tree.entries.get(name)
+        path = "/".join(entry.keys if entry else name.split("."))
+        try:
+            array = zarr.array(members, self.budget, name)
+        except UnreadableError as error:
+            fault = error if isinstance(error, DamagedError) else UnsupportedError(str(error))
+            self.note(fault.fault(path=str(self.folder), leaf=path))
+            return Leaf(path=path, dtype="unknown", shape=(), unsupported=str(error))
+        with noted(self.note, path=str(self.folder), leaf=path):
+            self._insist_present(array)
+        return Leaf(
+            path=path,
+            dtype=array.layout.kind.name,
+            shape=array.layout.shape,
+            role=Role.KEY if name in kinds else Role.OTHER,
+            host_scalar=entry is not None and entry.value_type == SCALAR,
+            host_array=entry is not None and entry.value_type == NUMPY,
+            values=array.values(self.budget),
+        )
+
+    def _insist_present(self, array: zarr.Array) -> None:
+        """Finds lost chunks and cut files before any value is read."""
+        if array.absent and self.tree.writes_fill:
+            total = array.absent + len(array.chunks)
+            raise MissingError(f"{array.absent} of its {total} chunks are missing")
+        for span in array.chunks.values():
+            if span.path is None:
+                continue
+            if span.path not in self.sizes:
+                self.sizes[span.path] = size_of(span.path, root=span.root)
+            if span.offset + span.size > self.sizes[span.path]:
+                end = self.sizes[span.path]
+                raise TruncatedError(
+                    f"{span.path} ends at byte {end}, and a chunk needs {span.offset + span.size}"
+                )
+
+    def _aggregated(self, arrays: set[str]) -> Iterator[Leaf]:
+        """What the msgpack file of versions before 0.5.16 holds itself."""
+        path = self.folder / AGGREGATE
+        if path.is_dir() or not is_aggregate(path):
+            return
+        with noted(self.note, path=str(path)):
+            tree = flax_tree.read_tree(path, self.budget, root=self.folder)
+            for fault in tree.faults:
+                self.note(fault)
+            for keys, value in tree.entries.items():
+                if isinstance(value, str) and value.startswith(PLACEHOLDER):
+                    self._note_placeholder(keys, value.removeprefix(PLACEHOLDER), arrays)
+                elif (leaf := flax_tree.leaf(keys, value, self.budget)) is not None:
+                    yield leaf
+
+    def _note_placeholder(self, keys: tuple[str, ...], name: str, arrays: set[str]) -> None:
+        if name in arrays:
+            return
+        error: DamagedError = MissingError(f"the array {name[:200]!r} is named and not stored")
+        if name.startswith("/") or ".." in name.split("/"):
+            error = HostileError(f"the tree names an array outside of the checkpoint: {name[:200]!r}")
+        self.note(error.fault(path=str(self.folder), leaf="/".join(keys)))
+
+    def _note_missing(self, stored: Mapping[str, object], aggregated: set[str]) -> None:
+        for name, entry in self.tree.entries.items():
+            path = "/".join(entry.keys)
+            if entry.in_aggregate or name in stored or path in aggregated:
+                continue
+            if entry.value_type in ARRAY_TYPES:
+                missing = MissingError("the tree names it, and no array is stored for it")
+                self.note(missing.fault(path=str(self.folder), leaf=path))

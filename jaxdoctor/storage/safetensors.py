@@ -1,0 +1,244 @@
+"""safetensors: one JSON header, then raw bytes. Everything that the reference parser refuses is refused here.
+
+https://huggingface.co/docs/safetensors/index#format
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.storage.blobs import Region
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, TruncatedError, noted
+from jaxdoctor.storage.elements import Element
+from jaxdoctor.storage.files import first_bytes, inside, size_of
+from jaxdoctor.storage.json_text import INFLATION, read_object
+from jaxdoctor.storage.shapes import fits, shape
+
+LARGEST_HEADER = 100_000_000
+"""Bytes of header that the reference parser accepts."""
+
+SIGHT = 4096
+INDEX_ENDING = ".safetensors.index.json"
+
+DTYPES = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "U16": "uint16", "F16": "float16",
+    "BF16": "bfloat16", "I32": "int32", "U32": "uint32", "F32": "float32", "C64": "complex64",
+    "F64": "float64", "I64": "int64", "U64": "uint64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu", "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz",
+}  # fmt: skip
+PACKED_BITS = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+"""Types of which several share bytes; they are counted and not looked at."""
+
+
+@dataclass
+class Tensors:
+    """What a file, or all shards of an index, hold."""
+
+    leaves: list[Leaf] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    bytes_total: int = 0
+
+
+def is_safetensors(path: Path) -> bool:
+    """Whether a file begins with a length that fits it and an opening brace."""
+    head = first_bytes(path, 9)
+    return len(head) == 9 and head[8:] == b"{" and _plausible(path, int.from_bytes(head[:8], "little"))  # noqa: PLR2004 (length and brace)
+
+
+def _plausible(path: Path, length: int) -> bool:
+    """Also of a file that was cut in its header: no honest one is longer than the limit."""
+    return length <= LARGEST_HEADER or 8 + length <= path.stat().st_size
+
+
+def is_index(path: Path) -> bool:
+    """Whether a file is the index of a sharded model."""
+    head = first_bytes(path, SIGHT)
+    return head.lstrip().startswith(b"{") and b'"weight_map"' in head
+
+
+def read_tensors(
+    path: Path, budget: Budget, found: Tensors, *, prefix: str = "", root: Path | None = None
+) -> None:
+    """Adds the tensors of one file. What is wrong with it is noted."""
+    with noted(found.faults.append, path=str(path)):
+        region = Region(path=path, start=0, size=size_of(path, root=root), root=root)
+        found.bytes_total += region.size
+        header, start = _header(region, budget)
+        about = header.pop("__metadata__", None)
+        _note_metadata(about, found, path)
+        body = region.part(start, region.size - start, "the tensors")
+        _add_tensors(header, body, prefix, budget, found)
+
+
+def _header(region: Region, budget: Budget) -> tuple[dict[str, Any], int]:
+    """The header, and where the tensors begin."""
+    length = int.from_bytes(region.bytes(0, 8, budget), "little")
+    if length > LARGEST_HEADER:
+        raise HostileError(f"its header of {length} bytes is larger than any model's")
+    if 8 + length > region.size:
+        raise TruncatedError(f"its header needs {length} bytes, and the file has {region.size}")
+    budget.allow(length * INFLATION, "the header of a safetensors file")
+    header = _parsed(region.bytes(8, length, budget))
+    if not isinstance(header, dict):
+        raise CorruptError("its header is no JSON object")
+    return header, 8 + length
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return json.loads(text.decode(), object_pairs_hook=_once, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise HostileError("its header is nested too deeply") from error
+    except ValueError as error:
+        raise CorruptError(f"its header is not valid JSON: {str(error)[:200]}") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise HostileError("its header names a tensor twice")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _note_metadata(about: Any, found: Tensors, path: Path) -> None:
+    if about is None:
+        return
+    if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
+        found.faults.append(CorruptError("its __metadata__ holds what is no text").fault(path=str(path)))
+        return
+    found.metadata |= {key: value[:1000] for key, value in list(about.items())[:100]}
+
+
+def _add_tensors(header: dict[str, Any], body: Region, prefix: str, budget: Budget, found: Tensors) -> None:
+    ranges: list[tuple[int, int, str]] = []
+    for name, entry in header.items():
+        path = f"{prefix}{name}"
+        try:
+            leaf, begin, end = _tensor(path, entry, body, budget)
+            if end > begin:
+                ranges.append((begin, end, name))
+        except DamagedError as error:
+            found.faults.append(error.fault(path=str(body.path), leaf=path))
+            leaf = Leaf(path=path, dtype="unknown", shape=(), unsupported=str(error))
+        found.leaves.append(leaf)
+    with noted(found.faults.append, path=str(body.path)):
+        _insist_covered(sorted(ranges), body.size)
+
+
+def _tensor(path: str, entry: Any, body: Region, budget: Budget) -> tuple[Leaf, int, int]:
+    if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
+        raise CorruptError("its entry is not one of a tensor")
+    begin, end = _offsets(entry["data_offsets"], body.size)
+    axes = shape(entry["shape"], "a tensor")
+    elements = math.prod(axes)
+    spelled = entry["dtype"]
+    if isinstance(spelled, str) and spelled in DTYPES:
+        kind = Element(DTYPES[spelled])
+        fits(elements, kind, end - begin, "a tensor")
+        return (
+            Leaf(path=path, dtype=kind.name, shape=axes, values=body.values(begin, elements, kind, budget)),
+            begin,
+            end,
+        )
+    bits = PACKED_BITS.get(spelled) if isinstance(spelled, str) else None
+    if bits is not None and elements * bits != 8 * (end - begin):
+        raise CorruptError(f"{elements} {spelled} do not fill {end - begin} bytes")
+    reason = f"its elements are {str(spelled)[:40]}"
+    return Leaf(path=path, dtype="unknown", shape=axes, unsupported=reason), begin, end
+
+
+def _offsets(declared: Any, size: int) -> tuple[int, int]:
+    if not isinstance(declared, list) or len(declared) != 2:  # noqa: PLR2004 (begin and end)
+        raise CorruptError("its offsets are not two numbers")
+    begin, end = declared
+    if type(begin) is not int or type(end) is not int:
+        raise CorruptError("its offsets are no integers")
+    if not 0 <= begin <= end:
+        raise HostileError(f"its offsets run from {begin} to {end}")
+    if end > size:
+        raise TruncatedError(f"it needs bytes up to {end}, and {size} are there")
+    return begin, end
+
+
+def _insist_covered(ranges: list[tuple[int, int, str]], size: int) -> None:
+    """Tensors lie one after the other, without a gap: an overlap hides data, and so does a hole."""
+    place, before = 0, "the header"
+    for begin, end, name in ranges:
+        if begin < place:
+            raise HostileError(f"{name[:200]!r} overlaps {before[:200]!r}")
+        if begin > place:
+            raise CorruptError(f"{begin - place} bytes before {name[:200]!r} belong to no tensor")
+        place, before = end, name
+    if place < size:
+        raise CorruptError(f"{size - place} bytes behind {before[:200]!r} belong to no tensor")
+
+
+def read_index(index: Path, budget: Budget, found: Tensors, *, prefix: str = "") -> None:
+    """Adds the tensors of all shards that an index names, and what does not agree with it."""
+    read_sharded(index, budget, found, read_tensors, prefix=prefix)
+
+
+Add = Callable[..., None]
+
+
+def read_sharded(index: Path, budget: Budget, found: Tensors, add: Add, *, prefix: str = "") -> None:
+    """The same for shards of any format, each read by `add`."""
+    with noted(found.faults.append, path=str(index)):
+        content = read_object(index, budget)
+        placed = content.get("weight_map")
+        if not isinstance(placed, dict):
+            raise CorruptError(f"{index.name} has no weight_map")
+        before = len(found.leaves)
+        read: dict[str, set[str]] = {}
+        for shard in dict.fromkeys(str(value) for value in placed.values()):
+            start = len(found.leaves)
+            with noted(found.faults.append, path=str(index)):
+                add(inside(index.parent, shard), budget, found, prefix=prefix, root=index.parent)
+            read[shard] = {leaf.path for leaf in found.leaves[start:]}
+        _compare(placed, read, found, prefix, index)
+        if all(read.values()):
+            _compare_total(content, found.leaves[before:], found, index)
+
+
+def _compare(
+    placed: dict[str, Any], read: dict[str, set[str]], found: Tensors, prefix: str, index: Path
+) -> None:
+    """Every tensor of the index must be in its shard, and every one of a shard in the index."""
+    absent = [
+        name for name, shard in placed.items() if read[str(shard)] and prefix + name not in read[str(shard)]
+    ]
+    unplaced = [path for paths in read.values() for path in paths if path.removeprefix(prefix) not in placed]
+    for names, what in (
+        (absent, "named by the index are not in their shard"),
+        (unplaced, "are not in the index"),
+    ):
+        if names:
+            message = f"{len(names)} tensors {what}, the first is {names[0][:200]!r}"
+            evidence = {"count": len(names), "first": names[0][:200]}
+            found.faults.append(
+                Fault(kind="missing-file", message=message, path=str(index), evidence=evidence)
+            )
+
+
+def _compare_total(content: dict[str, Any], leaves: list[Leaf], found: Tensors, index: Path) -> None:
+    about = content.get("metadata")
+    declared = about.get("total_size") if isinstance(about, dict) else None
+    if any(leaf.values is None for leaf in leaves) or type(declared) not in {int, float} or not leaves:
+        return
+    stored = sum(math.prod(leaf.shape) * Element(leaf.dtype).width for leaf in leaves)
+    if stored != declared:
+        message = f"the index announces {declared} bytes of tensors, and its shards hold {stored}"
+        evidence = {"declared": declared, "stored": stored}
+        found.faults.append(Fault(kind="corrupt-data", message=message, path=str(index), evidence=evidence))

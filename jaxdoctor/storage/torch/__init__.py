@@ -1,0 +1,1 @@
+"""What torch.save and the launchers around it write."""

@@ -1,0 +1,176 @@
+"""Checkpoints of torch.distributed: `.metadata` says which range of which `.distcp` file holds each chunk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.facts.checkpoint import Leaf, Values
+from jaxdoctor.storage.blobs import Region, whole_file
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, UnfinishedError, noted
+from jaxdoctor.storage.files import inside, size_of
+from jaxdoctor.storage.pickles.files import faults_of, read_stream, wanted_calls
+from jaxdoctor.storage.pickles.parts import Made, Table
+from jaxdoctor.storage.shapes import shape
+from jaxdoctor.storage.torch.files import TorchFile, read_torch
+from jaxdoctor.storage.torch.tensors import torch_dtype
+
+METADATA = ".metadata"
+SAMPLED_CHUNKS = 8
+LARGEST_SCALAR = 1 << 20
+"""Bytes of a pickled value that is no tensor and that is worth looking at."""
+
+MOST_SCALARS = 10_000
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """A range of a file: one tensor, or one value, as `torch.save` writes it."""
+
+    region: Region
+    sizes: tuple[int, ...] = ()
+
+
+def is_distributed(folder: Path) -> bool:
+    """Whether a folder is such a checkpoint, finished or not."""
+    try:
+        names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    except OSError:
+        return False
+    return any(name.endswith(".distcp") for name in names)
+
+
+def read_distributed(folder: Path, budget: Budget, *, prefix: str = "") -> TorchFile:
+    """The leaves of such a folder. Chunks are opened when their values are asked for."""
+    group = TorchFile()
+    with noted(group.faults.append, path=str(folder)):
+        for path in sorted(folder.glob("*.distcp")):
+            group.bytes_total += size_of(path, root=folder)
+        if not (folder / METADATA).exists():
+            raise UnfinishedError(f"{folder} has no {METADATA}, which is written last")
+        region = whole_file(folder / METADATA, root=folder)
+        group.bytes_total += region.size
+        stream = read_stream(region, budget)
+        group.faults += faults_of(stream, region.path)
+        group.metadata["wanted_calls"] = wanted_calls(stream)
+        _add_leaves(_fields(stream.roots[0] if stream.roots else None), folder, prefix, budget, group)
+    return group
+
+
+def _fields(node: Any) -> Table:
+    """The fields of a dataclass, as its pickle states them."""
+    if isinstance(node, Made) and isinstance(node.state, Table):
+        return node.state
+    raise CorruptError("a record of the metadata has no fields")
+
+
+def _add_leaves(fields: Table, folder: Path, prefix: str, budget: Budget, group: TorchFile) -> None:
+    described, stored = fields.get("state_dict_metadata"), fields.get("storage_data")
+    if not isinstance(described, Table) or not isinstance(stored, Table):
+        raise CorruptError(f"{METADATA} does not describe a state")
+    chunks = _chunks(stored, folder, group)
+    for name, about in described:
+        path = f"{prefix}{str(name)[:500]}"
+        with noted(group.faults.append, path=str(folder), leaf=path):
+            _add_leaf(path, about, chunks.get(str(name), []), budget, group)
+
+
+def _chunks(stored: Table, folder: Path, group: TorchFile) -> dict[str, list[_Chunk]]:
+    """Where the chunks of each name lie, as far as they lie inside the folder."""
+    found: dict[str, list[_Chunk]] = {}
+    files: dict[str, Region | None] = {}
+    for index, place in stored:
+        try:
+            key, at = _fields(index), _fields(place)
+            region = _file(str(at.get("relative_path")), folder, files, group)
+            if region is None:
+                continue
+            offset, length = at.get("offset"), at.get("length")
+            if type(offset) is not int or type(length) is not int:
+                raise CorruptError("a chunk is not placed by numbers")
+            chunk = _Chunk(region.part(offset, length, f"a chunk of {str(key.get('fqn'))[:200]!r}"))
+            found.setdefault(str(key.get("fqn")), []).append(chunk)
+        except DamagedError as error:
+            group.faults.append(error.fault(path=str(folder)))
+    return found
+
+
+def _file(name: str, folder: Path, files: dict[str, Region | None], group: TorchFile) -> Region | None:
+    if name not in files:
+        files[name] = None
+        with noted(group.faults.append, path=str(folder)):
+            files[name] = whole_file(inside(folder, name), root=folder)
+    return files[name]
+
+
+def _add_leaf(path: str, about: Any, chunks: list[_Chunk], budget: Budget, group: TorchFile) -> None:
+    if not isinstance(about, Made):
+        raise CorruptError("it is not described")
+    if about.name.endswith(":BytesStorageMetadata"):
+        if len(group.leaves) < MOST_SCALARS:
+            _add_value(path, chunks, budget, group)
+        return
+    fields = _fields(about)
+    axes = shape(_size(fields.get("size")), "a tensor")
+    name = _dtype(fields.get("properties"))
+    if name is None:
+        group.leaves.append(
+            Leaf(path=path, dtype="unknown", shape=axes, unsupported="its dtype is none of ours")
+        )
+        return
+    group.leaves.append(Leaf(path=path, dtype=name, shape=axes, values=_values(path, name, chunks, budget)))
+
+
+def _add_value(path: str, chunks: list[_Chunk], budget: Budget, group: TorchFile) -> None:
+    """A value that is no tensor: a number, or a pickle of anything."""
+    for chunk in chunks[:1]:
+        if chunk.region.size <= LARGEST_SCALAR:
+            file = read_torch(chunk.region, budget, prefix=path)
+            group.leaves += file.leaves
+            group.faults += file.faults
+
+
+def _size(node: Any) -> Any:
+    """`torch.Size` pickles as a call with a tuple."""
+    if isinstance(node, Made) and isinstance(node.arguments, tuple) and len(node.arguments) == 1:
+        return node.arguments[0]
+    return node
+
+
+def _dtype(properties: Any) -> str | None:
+    state = properties.state if isinstance(properties, Made) else None
+    if isinstance(state, tuple) and state:
+        return torch_dtype(state[0])
+    return torch_dtype(state.get("dtype")) if isinstance(state, Table) else None
+
+
+def _values(path: str, dtype: str, chunks: list[_Chunk], budget: Budget) -> Values:
+    def stream() -> Iterator[Any]:
+        for chunk in chunks:
+            yield from _opened(chunk, path, dtype, budget).stream()
+
+    def sample(most: int) -> Any:
+        import numpy as np
+
+        step = max(1, math.ceil(len(chunks) / SAMPLED_CHUNKS))
+        chosen = chunks[::step]
+        parts = [_opened(chunk, path, dtype, budget).sample(most // len(chosen)) for chunk in chosen]
+        return np.concatenate(parts) if parts else np.empty(0, "uint8")
+
+    return Values(stream=stream, sample=sample)
+
+
+def _opened(chunk: _Chunk, path: str, dtype: str, budget: Budget) -> Values:
+    """The tensor in a chunk."""
+    file = read_torch(chunk.region, budget)
+    for fault in file.faults:
+        raise (HostileError if fault.kind == HostileError.kind else CorruptError)(fault.message)
+    if len(file.leaves) != 1 or file.leaves[0].values is None:
+        raise CorruptError(f"the chunk of {path[:200]} is no tensor")
+    if file.leaves[0].dtype != dtype:
+        raise CorruptError(f"the chunk of {path[:200]} is {file.leaves[0].dtype}, not {dtype}")
+    return file.leaves[0].values

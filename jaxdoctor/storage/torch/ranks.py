@@ -1,0 +1,87 @@
+"""Checkpoints of which every process wrote its own file: read one by one, and compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.damage import MissingError
+from jaxdoctor.storage.torch.files import TorchFile, read_torch_file
+
+MOST_LISTED = 20
+MOST_RANKS = 100_000
+
+
+def read_ranks(
+    files: Mapping[int, Path], world: int | None, budget: Budget, *, prefix: str = ""
+) -> TorchFile:
+    """The leaves of every rank, each below "rank_R/", and what the ranks do not agree about.
+
+    Args:
+        files: by rank.
+        world: how many there should be; None when nothing says it.
+        budget: counts what is read.
+        prefix: stands before "rank_R/".
+    """
+    group = TorchFile()
+    kinds: dict[str, dict[int, Leaf]] = {}
+    for rank, path in sorted(files.items()):
+        start = f"{prefix}rank_{rank}/"
+        file = read_torch_file(path, budget, prefix=start.removesuffix("/"), root=path.parent)
+        group.leaves += file.leaves
+        group.faults += file.faults
+        group.bytes_total += file.bytes_total
+        group.root = file.root if group.root is None else group.root
+        for leaf in file.leaves:
+            kinds.setdefault(leaf.path.removeprefix(start), {})[rank] = leaf
+    group.faults += _missing(files, world)
+    disagreements = [
+        fault for path, leaves in kinds.items() for fault in _compared(path, leaves, files, prefix)
+    ]
+    group.faults += disagreements[:MOST_LISTED]
+    return group
+
+
+def _missing(files: Mapping[int, Path], world: int | None) -> list[Fault]:
+    count = min(world if world is not None else max(files) + 1, MOST_RANKS)
+    folder = next(iter(files.values())).parent
+    absent = [rank for rank in range(count) if rank not in files]
+    if not absent:
+        return []
+    listed = ", ".join(map(str, absent[:MOST_LISTED]))
+    error = MissingError(f"of {count} ranks, {len(absent)} left no file: {listed}")
+    return [error.fault(path=str(folder))]
+
+
+def _compared(path: str, leaves: dict[int, Leaf], files: Mapping[int, Path], prefix: str) -> list[Fault]:
+    """Shards of one leaf have one dtype, and as many axes; their lengths may differ."""
+    first = min(leaves)
+    for rank, leaf in leaves.items():
+        told = _difference(leaves[first], leaf)
+        if told is not None:
+            message = f"{path} is {told[0]} in rank {rank} and {told[1]} in rank {first}"
+            evidence = {f"rank_{rank}": told[0], f"rank_{first}": told[1]}
+            return [_fault(message, f"{prefix}rank_{rank}/{path}", files[rank], evidence)]
+    lacking = sorted(set(files) - set(leaves))
+    if lacking and not leaves[first].host_scalar:
+        message = f"{path} is in rank {first} and not in rank {lacking[0]}"
+        return [_fault(message, f"{prefix}rank_{first}/{path}", files[lacking[0]], {"ranks": len(lacking)})]
+    return []
+
+
+def _difference(first: Leaf, other: Leaf) -> tuple[str, str] | None:
+    if "unknown" in (first.dtype, other.dtype):
+        return None
+    if first.dtype != other.dtype:
+        return other.dtype, first.dtype
+    empty = not math.prod(first.shape) or not math.prod(other.shape)
+    if len(first.shape) != len(other.shape) and not empty:
+        return f"of shape {list(other.shape)}", f"of shape {list(first.shape)}"
+    return None
+
+
+def _fault(message: str, leaf: str, path: Path, evidence: Mapping[str, object]) -> Fault:
+    return Fault(kind="shards-disagree", message=message, path=str(path), leaf=leaf, evidence=evidence)

@@ -1,0 +1,1 @@
+"""Zarr arrays and the OCDBT key-value store beneath Orbax."""

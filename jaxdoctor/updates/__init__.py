@@ -1,0 +1,1 @@
+"""The verb `check-update`: a target traced in a worker."""

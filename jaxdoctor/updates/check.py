@@ -1,0 +1,143 @@
+"""`check-update`: traces an update function in workers and judges what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from jaxdoctor.checkpoints.discover import recognized
+from jaxdoctor.checkpoints.reader import READERS
+from jaxdoctor.checkpoints.roles import role_of
+from jaxdoctor.errors import UsageError, WorkerError
+from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.finding import Skipped
+from jaxdoctor.facts.parameters import Parameter, is_spec, parse
+from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.signature import Fate, Signature
+from jaxdoctor.rules.diagnose import diagnose
+from jaxdoctor.storage.budget import Budget
+from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.worker import WorkerTimeoutError, run
+
+SWEEP = "optax"
+"""The target that stands for every transform which the installed optax exports."""
+
+X64_SETTINGS: Mapping[str, tuple[bool | None, ...]] = {
+    "as-set": (None,),
+    "off": (False,),
+    "on": (True,),
+    "both": (False, True),
+}
+"""What `--x64` may say. As set: by the environment, or by the target itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the user asked for."""
+
+    target: str
+    params: str | None = None
+    """A specification, a checkpoint, or `module:object`."""
+
+    params_dtypes: tuple[str, ...] = ()
+    x64: tuple[bool | None, ...] = (None,)
+    """With `jax_enable_x64` off and on; None leaves it as the environment has it."""
+
+    calls_per_second: float | None = None
+    time_limit: float = 120.0
+
+
+def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
+    """Every signature asked for, and what is wrong with each.
+
+    Raises:
+        JaxdoctorError: the target cannot be imported, called or traced, or did not end in time.
+    """
+    if wish.target == SWEEP and wish.params:
+        raise UsageError("the sweep over optax has parameters of its own", hint="leave --params out")
+    params = _params(wish.params)
+    if wish.params_dtypes and params is None and wish.target != SWEEP:
+        raise UsageError(
+            "--params-dtype is for the parameters in --params", hint="give --params, or leave it out"
+        )
+    signatures: list[Signature] = []
+    skipped: list[Skipped] = []
+    for x64 in wish.x64:
+        found = _ask(wish, params, x64=x64, progress=progress)
+        signatures += [replace(each, calls_per_second=wish.calls_per_second) for each in found]
+    skipped += [
+        Skipped(subject=_subject(each), reason=each.refused)
+        for each in signatures
+        if each.refused is not None
+    ]
+    skipped += [
+        Skipped(subject=f"{each.target}: {counter.leaf}", reason="what a call adds to it depends on data")
+        for each in signatures
+        for counter in each.counters
+        if counter.fate is Fate.UNKNOWN
+    ]
+    traced = tuple(each for each in signatures if each.refused is None)
+    return Report(
+        command="check-update",
+        subject=f"{wish.target}, whose code was executed",
+        examined=len(traced),
+        findings=tuple(diagnose(traced)),
+        signatures=tuple(signatures),
+        skipped=tuple(dict.fromkeys(skipped)),
+    )
+
+
+def _subject(signature: Signature) -> str:
+    return f"{signature.target} ({signature.setting})"
+
+
+def _params(text: str | None) -> str | tuple[Parameter, ...] | None:
+    if text is None or not text.strip():
+        return None
+    if Path(text).exists():
+        return _from_checkpoint(Path(text))
+    if is_spec(text):
+        return parse(text)
+    if ":" in text:
+        return text
+    raise UsageError(
+        f"--params {text!r} is no checkpoint, no specification and no module:object",
+        hint="write it as in w=float32[128,64],b=bfloat16[64]",
+    )
+
+
+def _from_checkpoint(path: Path) -> tuple[Parameter, ...]:
+    reader = recognized(path)
+    if reader is None:
+        known = ", ".join(READERS.names())
+        raise UsageError(f"{path} is no checkpoint of a known format", hint=f"known are {known}")
+    leaves = READERS.load(reader).read(path, Budget()).leaves
+    chosen = [leaf for leaf in leaves if role_of(leaf, ()) is Role.PARAMETER] or list(leaves)
+    return tuple(Parameter(path=leaf.path, dtype=leaf.dtype, shape=leaf.shape) for leaf in chosen)
+
+
+def _ask(
+    wish: Wish, params: str | Sequence[Parameter] | None, *, x64: bool | None, progress: Progress
+) -> list[Signature]:
+    # Tracing needs no device, and a GPU's start would take longer than all of it.
+    environment = {"JAX_PLATFORMS": "cpu"} | ({} if x64 is None else {"JAX_ENABLE_X64": str(int(x64))})
+    dtypes = wish.params_dtypes or (None,)
+    sweep = wish.target == SWEEP
+    task = "jaxdoctor.updates.trace.sweep:sweep" if sweep else "jaxdoctor.updates.trace.run:examine"
+    arguments = (wish.params_dtypes,) if sweep else (wish.target, params, dtypes)
+    try:
+        found: list[Signature] = run(
+            task,
+            *arguments,
+            environment=environment,
+            time_limit=wish.time_limit,
+            progress=progress,
+            subject=wish.target,
+        )
+    except WorkerTimeoutError as error:
+        raise WorkerError(
+            f"{wish.target} did not end within {wish.time_limit:.0f} s",
+            hint="raise --time-limit, or look for a loop that never ends or a download",
+        ) from error
+    return found

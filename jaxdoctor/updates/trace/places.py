@@ -1,0 +1,139 @@
+"""Where in somebody's source a dtype or a weak type changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.signature import LeafSignature, Site
+from jaxdoctor.programs.graph import Graph, Op, Value, site_of
+
+MOST_SITES = 3
+"""Of one leaf. The first is the likeliest; a long list helps nobody."""
+
+MOST_PROMOTIONS = 20
+
+HALF = ("bfloat16", "float16")
+
+SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "copy", "transpose", "expand_dims"}
+
+
+def of_drift(graph: Graph, output: Value, leaf: LeafSignature) -> tuple[Site, ...]:
+    """The places where what becomes this leaf takes on its new dtype or weak type, likeliest first."""
+    before = f"{'~' * leaf.weak_in}{leaf.dtype_in}"
+    found = [(op, value) for op, value in _boundaries(output, weak=leaf.dtype_in == leaf.dtype_out)]
+    sites = [_boundary_site(graph, op, value) for op, value in found]
+    if not sites and output.argument is not None:
+        return (Site(file=None, primitive="argument", dtype_from=before, dtype_to=output.type_name),)
+    matching = [site for site in sites if site.dtype_from == before] or sites
+    return tuple(_distinct(sorted(matching, key=_suspicion))[:MOST_SITES])
+
+
+def _suspicion(site: Site) -> tuple[bool, bool, bool]:
+    scalar = site.partner is not None and site.partner.endswith("[]")
+    return (not (site.implicit and scalar), not site.implicit, site.file is None)
+
+
+def _boundaries(output: Value, *, weak: bool) -> Iterator[tuple[Op, Value]]:
+    """Operations whose output has the type of `output` while no input has, nearest to it first."""
+
+    def same(value: Value) -> bool:
+        return value.dtype == output.dtype and (not weak or value.weak == output.weak)
+
+    seen, waiting = {id(output)}, [output]
+    while waiting:
+        value = waiting.pop(0)
+        sources = [*(value.made.inputs if value.made else ()), *value.feedback]
+        alike = [source for source in sources if same(source)]
+        if value.made is not None and not alike:
+            yield value.made, value
+        if value.made is not None and value.made.primitive == "select_n":
+            alike = [source for source in alike if source is not value.made.inputs[0]]
+        for source in alike:
+            if id(source) not in seen:
+                seen.add(id(source))
+                waiting.append(source)
+
+
+def _boundary_site(graph: Graph, op: Op, value: Value) -> Site:
+    widest = max(op.inputs, key=_width, default=None)
+    origin = widest.type_name if widest is not None else value.type_name
+    return site_of(op, origin, value.type_name, _partner(graph, op))
+
+
+def _width(value: Value) -> int:
+    return dtype_named(value.dtype).bits
+
+
+def _partner(graph: Graph, op: Op) -> str | None:
+    """The other operand of the operation that an implicit conversion was made for."""
+    if not op.implicit:
+        return None
+    (converted,) = op.outputs
+    for user in graph.users.get(id(converted), ()):
+        for other in user.inputs:
+            if other is not converted and other.dtype == converted.dtype:
+                root = _root(other)
+                return f"{root.type_name}[{','.join(str(size) for size in root.shape)}]"
+    return None
+
+
+def _root(value: Value) -> Value:
+    while value.made is not None and value.made.primitive in SHAPING:
+        value = value.made.inputs[0]
+    return value
+
+
+def promotions(graph: Graph, known: Iterable[Site]) -> tuple[Site, ...]:
+    """Where a wider scalar makes a half-precision array wide, though JAX was not asked to."""
+    told = {(site.file, site.line) for site in known}
+    found = []
+    for op in graph.ops:
+        if not op.implicit or op.inputs[0].dtype not in HALF or not op.outputs[0].shape:
+            continue
+        partner = _partner(graph, op)
+        if partner is None or not partner.endswith("[]") or partner.startswith("~"):
+            continue
+        if not _is_narrowed_again(graph, op):
+            found.append(site_of(op, op.inputs[0].dtype, op.outputs[0].dtype, partner))
+    return tuple(site for site in _distinct(found) if (site.file, site.line) not in told)[:MOST_PROMOTIONS]
+
+
+def _is_narrowed_again(graph: Graph, op: Op) -> bool:
+    """Whether what was computed in the wider dtype is cast back at once, as by somebody who meant it."""
+    results = [output for user in graph.users.get(id(op.outputs[0]), ()) for output in user.outputs]
+    later = [user for result in results for user in graph.users.get(id(result), ())]
+    return bool(later) and all(user.outputs[0].dtype == op.inputs[0].dtype for user in later)
+
+
+def wide(graph: Graph) -> tuple[Site, ...]:
+    """Where a strong 64-bit array comes out of an operation that none went into. Scalars cost nothing."""
+    found = []
+    for op in graph.ops:
+        if not any(_is_wide(value) for value in op.outputs) or any(_is_wide(value) for value in op.inputs):
+            continue
+        if _is_narrowed_again(graph, op):
+            continue
+        origin = max(op.inputs, key=_width, default=op.outputs[0])
+        found.append(site_of(op, origin.type_name, "float64", _partner(graph, op)))
+    return tuple(_distinct(found))[:MOST_PROMOTIONS]
+
+
+def _is_wide(value: Value) -> bool:
+    return value.dtype in {"float64", "complex128"} and not value.weak and value.shape != ()
+
+
+def callbacks(graph: Graph) -> tuple[Site, ...]:
+    """Operations that ask the host."""
+    found = [
+        site_of(op, "", "") for op in graph.ops if "callback" in op.primitive or op.primitive == "debug_print"
+    ]
+    return tuple(_distinct(found))
+
+
+def _distinct(sites: Iterable[Site]) -> list[Site]:
+    first: dict[Any, Site] = {}
+    for site in sites:
+        first.setdefault((site.file, site.line or site.primitive, site.dtype_from, site.dtype_to), site)
+    return list(first.values())

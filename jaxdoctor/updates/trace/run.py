@@ -1,0 +1,228 @@
+"""The worker's side of `check-update`: from a target to signatures."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+
+from jaxdoctor.errors import JaxdoctorError
+from jaxdoctor.facts.parameters import Parameter
+from jaxdoctor.facts.signature import Change, Counter, LeafSignature, Signature
+from jaxdoctor.programs.graph import Graph
+from jaxdoctor.updates.trace import places
+from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
+from jaxdoctor.updates.trace.counters import counters_of
+from jaxdoctor.updates.trace.rounds import Round, loop_error, settle
+from jaxdoctor.updates.trace.target import Subject, build, find, raised
+from jaxdoctor.updates.trace.transfer import Reading
+from jaxdoctor.updates.trace.tree import Static, abstract, compare
+from jaxdoctor.updates.trace.weights import params_tree
+from jaxdoctor.workers.progress import Progress
+
+COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+
+
+def examine(
+    target: str,
+    params: str | Sequence[Parameter] | None,
+    dtypes: Sequence[str | None],
+    *,
+    progress: Progress,
+) -> list[Signature]:
+    """One signature for each dtype of the parameters; None leaves them as they are.
+
+    Raises:
+        JaxdoctorError: the target cannot be found, called or traced.
+    """
+    progress.stage(f"importing {target}")
+    found = find(target)
+    source = find(params) if isinstance(params, str) else params
+    signatures = []
+    for dtype in dtypes:
+        progress.stage(f"tracing {target}")
+        make = functools.partial(_make, found, target, source, dtype)
+        signatures.append(replace(sign(make, target), params_dtype=dtype))
+    return signatures
+
+
+def _make(found: Any, target: str, source: Any, dtype: str | None) -> Subject:
+    return build(found, target, params_tree(source, dtype))
+
+
+@dataclass
+class Story:
+    """What is learnt while the target is built and traced."""
+
+    subject: Subject | None = None
+    rounds: tuple[Round, ...] = ()
+    settled: int | None = None
+    loop_error: str | None = None
+
+    def tell(self, make: Callable[[], Subject]) -> list[Any]:
+        """Builds and traces. Returns the arrays whose values, when known, say where counters begin."""
+        self.subject = subject = make()
+        course = settle(subject)
+        self.rounds, self.settled = course.rounds, course.settled
+        first = course.rounds[0]
+        drifts = any(leaf.change is not None for leaf in compare(first.before, first.after))
+        self.loop_error = (loop_error(subject, first, course.pick) if drifts else None) or course.failure
+        return [*_values(subject.state), *first.closed.consts]
+
+
+def _values(state: Any) -> list[Any]:
+    """The state's arrays, with None where only a type was given."""
+    tree = abstract(state)
+    leaves = jax.tree.leaves(state)
+    kept = [leaf for leaf, kind in zip(leaves, tree.leaves, strict=True) if not isinstance(kind, Static)]
+    return [None if isinstance(leaf, jax.ShapeDtypeStruct) else leaf for leaf in kept]
+
+
+def sign(make: Callable[[], Subject], target: str) -> Signature:
+    """The signature of what `make` returns.
+
+    `make` itself is traced too, so that no array of the user's state is ever made. Where it needs real
+    values, it is called for real.
+
+    Raises:
+        JaxdoctorError: it raises, or the update cannot be traced.
+    """
+    started, before = time.perf_counter(), len(compiles())
+    story, meanings = _told(make, target)
+    signature = _signature(story, meanings, target)
+    compiled = len(compiles()) - before
+    return replace(signature, compilations=compiled, seconds=time.perf_counter() - started)
+
+
+def _told(make: Callable[[], Subject], target: str) -> tuple[Story, list[Meaning]]:
+    story = Story()
+    with contextlib.suppress(Exception, SystemExit):
+        return story, _abstractly(story, make)
+    story = Story()
+    try:
+        arrays = story.tell(make)
+    except (Exception, SystemExit) as error:
+        doing = f"the update of {target}" if story.subject is not None else target
+        raise raised(error, doing) from error
+    return story, [meaning_of(array) for array in arrays]
+
+
+def _abstractly(story: Story, make: Callable[[], Subject]) -> list[Meaning]:
+    present: list[bool] = []
+
+    def outer() -> list[Any]:
+        arrays = story.tell(make)
+        present.extend(array is not None for array in arrays)
+        return [array for array in arrays if array is not None]
+
+    closed = jax.make_jaxpr(outer)()
+    known = iter(Reading().run(closed.jaxpr, [meaning_of(constant) for constant in closed.consts]))
+    return [next(known) if there else None for there in present]
+
+
+@functools.cache
+def compiles() -> list[float]:
+    """The seconds of every XLA compile of this process since the first call, in a list that grows."""
+    seconds: list[float] = []
+
+    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:  # noqa: ARG001 (jax's names)
+        if event == COMPILE_EVENT:
+            seconds.append(duration_secs)
+
+    # Older releases of jax cannot take a listener back, so it stays.
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    return seconds
+
+
+def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signature:
+    assert story.subject is not None
+    first = story.rounds[0]
+    graph = Graph(first.closed)
+    leaves = tuple(_located(first, graph))
+    results = tuple(_results(story.subject, first, graph))
+    told = [site for leaf in (*leaves, *results) for site in leaf.sites]
+    x64 = is_x64()
+    inputs = tuple(str(leaf) for leaf in _types(first))
+    return Signature(
+        target=target,
+        leaves=leaves,
+        rounds=story.settled,
+        traces=len(story.rounds),
+        results=results,
+        inputs=inputs,
+        x64=x64,
+        loop_error=story.loop_error,
+        promotions=places.promotions(graph, told),
+        wide_sites=places.wide(graph) if x64 and not _has_wide_input(graph) else (),
+        counters=_counters(first, graph, meanings),
+        callbacks=places.callbacks(graph),
+        donated=_donated(first),
+        state_bytes=first.before.nbytes,
+    )
+
+
+def is_x64() -> bool:
+    """Whether 64-bit arrays can be made in this process."""
+    return bool(jax.dtypes.canonicalize_dtype("float64") == "float64")
+
+
+def _has_wide_input(graph: Graph) -> bool:
+    return any(value.dtype in {"float64", "complex128"} for value in graph.inputs)
+
+
+def _types(first: Round) -> list[str]:
+    arguments = first.closed.jaxpr.invars[len(first.before.arrays) :]
+    return [variable.aval.str_short() for variable in arguments]
+
+
+def _located(first: Round, graph: Graph) -> Iterator[LeafSignature]:
+    outputs = dict(zip(first.after.array_paths, graph.outputs, strict=False))
+    for leaf in compare(first.before, first.after):
+        output = outputs.get(leaf.path)
+        if leaf.change in (None, Change.APPEARS, Change.VANISHES) or output is None:
+            yield leaf
+        else:
+            yield replace(leaf, sites=places.of_drift(graph, output, leaf))
+
+
+def _results(subject: Subject, first: Round, graph: Graph) -> Iterator[LeafSignature]:
+    """Of a transformation: each parameter against the update for it."""
+    if subject.params is None:
+        return
+    (updates,) = jax.tree.unflatten(first.rest.structure, first.rest.leaves)
+    outputs = graph.outputs[len(first.after.arrays) :]
+    returned = abstract(updates)
+    by_path = dict(zip(returned.array_paths, outputs, strict=False))
+    for leaf in compare(abstract(subject.params), returned):
+        drifts = leaf.change is not None and leaf.path in by_path
+        yield replace(leaf, sites=places.of_drift(graph, by_path[leaf.path], leaf)) if drifts else leaf
+
+
+def _counters(first: Round, graph: Graph, meanings: Sequence[Meaning]) -> tuple[Counter, ...]:
+    count = len(first.before.arrays)
+    return tuple(counters_of(first, graph, starts=meanings[:count], constants=meanings[count:]))
+
+
+def _donated(first: Round) -> bool | None:
+    jaxpr = first.closed.jaxpr
+    state = jaxpr.invars[: len(first.before.arrays)]
+    jitted = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in {"jit", "pjit"} and state]
+    for eqn in jitted:
+        given = {
+            variable: donated
+            for variable, donated in zip(eqn.invars, eqn.params["donated_invars"], strict=True)
+            if variable in state
+        }
+        if len(given) == len(state):
+            return all(given.values())
+    return None
+
+
+def refusal(target: str, error: JaxdoctorError) -> Signature:
+    """The signature of something that could not be traced, for a sweep that goes on."""
+    return Signature(target=target, leaves=(), rounds=None, refused=f"{error}")

@@ -1,0 +1,219 @@
+"""From what the user typed to an update function, a state and arguments. Runs the user's code."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import operator
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UnknownNameError, UsageError
+from jaxdoctor.facts.text import clean
+from jaxdoctor.programs.authors import is_users
+
+SHAPES = "a function without arguments that returns (update, state, *args), or an optax transformation"
+
+LONGEST_QUOTE = 320
+"""Of somebody else's message, so many characters are quoted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is judged: `update(state, *args)` returns the next state, alone or first of a tuple."""
+
+    update: Callable[..., Any]
+    state: Any
+    args: tuple[Any, ...] = ()
+    params: Any = None
+    """Of a gradient transformation: what its returned updates are compared with, leaf by leaf."""
+
+    index: int | None = None
+    """Where in the returned tuple the state stands; None: it is looked for."""
+
+
+def find(target: str) -> Any:
+    """The object that `package.module:name` or `file.py:name` names.
+
+    Raises:
+        UsageError: nothing of that name can be imported.
+        NothingExaminedError: the import raises.
+    """
+    where, colon, name = target.rpartition(":")
+    if not colon or not where or not name:
+        raise UsageError(
+            f"{target!r} names no function", hint="write package.module:function or file.py:function"
+        )
+    module = _load(where)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            known = [known for known in vars(module) if callable(getattr(module, known)) and known[0] != "_"]
+            raise UnknownNameError(f"function in {where}", name, known)
+        found = getattr(found, part)
+    return found
+
+
+def _load(where: str) -> Any:
+    try:
+        if where.endswith(".py"):
+            return _load_file(Path(where))
+        return importlib.import_module(where)
+    except JaxdoctorError:
+        raise
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{where} cannot be imported: {first_line(error)}",
+            hint="run it from the folder that holds the package, or name the file: path/to/train.py:function",
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise NothingExaminedError(
+            f"importing {where} raises {first_line(error)}", hint=_whereabouts(error)
+        ) from error
+
+
+def _load_file(path: Path) -> Any:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}", hint="write the path as seen from this folder")
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def build(found: Any, target: str, params: Any) -> Subject:
+    """Calls the target, unless it is a transformation itself, and makes sense of what it returns.
+
+    Raises:
+        UsageError: it needs arguments, or it returned something else.
+        JaxdoctorError: whatever the call raised, as an error of ours.
+    """
+    # A function with `params` as its only argument is called with those that were given.
+    if is_transform(found):
+        return of_transform(found, params)
+    if not callable(found):
+        raise UsageError(f"{target} is {_kind(found)}", hint=f"name {SHAPES}")
+    needed = _required(found)
+    takes_params = needed == ["params"] and params is not None
+    if needed and not takes_params:
+        raise UsageError(
+            f"{target} needs {'an argument' if len(needed) == 1 else 'arguments'}: {', '.join(needed)}",
+            hint=f"wrap it: def target(): return {getattr(found, '__name__', 'it')}(...)",
+        )
+    made = found(params) if takes_params else found()
+    if is_transform(made):
+        return of_transform(made, params)
+    if params is not None and not takes_params:
+        raise UsageError(
+            f"{target} does not use --params",
+            hint="leave it out, or let the function take them: def target(params): ...",
+        )
+    if isinstance(made, tuple) and len(made) > 1 and callable(made[0]):
+        return Subject(update=made[0], state=made[1], args=tuple(made[2:]))
+    raise UsageError(f"{target} returned {_kind(made)}", hint=f"give {SHAPES}")
+
+
+def is_transform(found: Any) -> bool:
+    """Whether it is shaped like optax's `GradientTransformation`."""
+    if inspect.isclass(found):
+        return False
+    return callable(getattr(found, "init", None)) and callable(getattr(found, "update", None))
+
+
+def of_transform(transform: Any, params: Any) -> Subject:
+    """One step of a gradient transformation, whose gradients have the parameters' types."""
+    if params is None:
+        raise UsageError(
+            "a gradient transformation needs parameters to be checked against",
+            hint="give --params 'w=float32[128,64],b=float32[64]', a checkpoint, or module:object",
+        )
+
+    def update(state: Any, updates: Any, params: Any) -> tuple[Any, Any]:
+        new_updates, new_state = _called(transform.update, updates, state, params)
+        return new_state, new_updates
+
+    return Subject(update=update, state=transform.init(params), args=(params, params), params=params, index=0)
+
+
+EXTRAS = ((), ("value", "grad", "value_fn"), ("value", "grad", "value_fn", "obj_fn"))
+"""The extra arguments that optax's own transforms ask for by name, tried in this order.
+
+A chain does not say what it needs, and a line search refuses what it does not know.
+"""
+
+
+def _called(update: Callable[..., Any], updates: Any, state: Any, params: Any) -> Any:
+    failures: list[Exception] = []
+    for names in EXTRAS:
+        extra = {name: value for name, value in _extra(updates).items() if name in names}
+        try:
+            return update(updates, state, params, **extra)
+        except Exception as error:  # noqa: BLE001 (the most telling of them is raised below)
+            failures.append(error)
+    named = [error for error in failures if "keyword" not in str(error)]
+    raise (named or failures)[-1]
+
+
+def _extra(updates: Any) -> dict[str, Any]:
+    """A value of the loss, its gradient, and the loss itself."""
+    import jax  # noqa: PLC0415 (the finding and the errors above work without)
+    import jax.numpy as jnp  # noqa: PLC0415
+
+    def loss(params: Any, *_: Any, **__: Any) -> Any:
+        squares = [jnp.vdot(leaf, leaf).real for leaf in jax.tree.leaves(params)]
+        return functools.reduce(operator.add, squares) if squares else jnp.float32(0)
+
+    return {"value": loss(updates), "grad": updates, "value_fn": loss, "obj_fn": loss}
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [each.name for each in parameters if each.default is each.empty and each.kind not in variadic]
+
+
+def _kind(value: Any) -> str:
+    if inspect.ismodule(value):
+        return f"the module {value.__name__}"
+    if isinstance(value, tuple):
+        return f"a tuple of {', '.join(type(each).__name__ for each in value) or 'nothing'}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def first_line(error: BaseException) -> str:
+    """The type of the error and the first line that it says, not too much of it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    # JAX says first that two types differ, and which they are in a later line.
+    which = [line for line in lines[1:] if "has type" in line] if "they differ" in lines[0] else []
+    said = clean(re.sub(r" at 0x[0-9a-f]+", "", " ".join([lines[0], *which[:1]]).replace(" * ", " ")))
+    name = type(error).__name__
+    return f"{name}: {said[:LONGEST_QUOTE]}" if said else name
+
+
+def _whereabouts(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if is_users(frame.filename)]
+    if not own:
+        return "run it by hand to see the whole error"
+    return f"it is raised at {own[-1].filename}:{own[-1].lineno}; run it by hand to see the whole error"
+
+
+def raised(error: BaseException, doing: str) -> JaxdoctorError:
+    """An exception of the user's code as an error of ours."""
+    if isinstance(error, JaxdoctorError):
+        return error
+    return NothingExaminedError(f"{doing} raises {first_line(error)}", hint=_whereabouts(error))

@@ -1,0 +1,152 @@
+"""Folders of the Hugging Face Trainer and of TRL."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from safetensors.numpy import save_file
+
+from jaxdoctor.checkpoints.options import Options
+from jaxdoctor.checkpoints.readers.huggingface import READER
+from jaxdoctor.checkpoints.scan import scan
+from jaxdoctor.storage.budget import Budget
+from tests.builders import trainer_run, trainer_save
+from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
+from tests.paths import FIXTURES
+
+FIXTURE = FIXTURES / "huggingface" / "checkpoint-4"
+
+
+def read(path):
+    assert READER.recognizes(path)
+    return READER.read(path, Budget())
+
+
+def leaves(checkpoint):
+    return {leaf.path: leaf for leaf in checkpoint.leaves}
+
+
+def saved(tmp_path, step=500, **state):
+    folder = tmp_path / f"checkpoint-{step}"
+    folder.mkdir()
+    trainer_save(folder, step, **state)
+    return folder
+
+
+def test_what_transformers_writes():
+    """One folder is one checkpoint: weights, moments, schedule, random states, and what the trainer says."""
+    checkpoint = read(FIXTURE)
+    found = leaves(checkpoint)
+
+    assert checkpoint.faults == ()
+    assert checkpoint.step == 4
+    assert {path.partition("/")[0] for path in found} == {"model", "optimizer", "scheduler", "rng_state"}
+    assert found["model/transformer.wte.weight"].declared_dtype == "float32"
+    assert found["optimizer/state/0/exp_avg"].declared_dtype is None
+    assert next(found["optimizer/state/0/step"].values.stream()).tolist() == [4]
+    assert found["scheduler/last_epoch"].value == 4
+    told = checkpoint.metadata
+    facts = {"global_step": 4, "max_steps": 4, "save_steps": 2, "save_total_limit": 3, "epoch": 1.0}
+    assert {key: told[key] for key in facts} == facts
+    assert told["logged_steps"] == [1, 2, 3, 4]
+    assert "logged_nonfinite" not in told
+    assert checkpoint.bytes_total == sum(path.stat().st_size for path in FIXTURE.iterdir())
+
+
+def test_the_run_is_not_taken_for_one_save(tmp_path):
+    """A folder of saves is looked into, also where the trainer left its state in it."""
+    run = trainer_run(tmp_path / "run", [500, 502, 504])
+    shutil.copy(run / "checkpoint-504" / "trainer_state.json", run)
+
+    assert not READER.recognizes(run)
+    assert [read(run / f"checkpoint-{step}").step for step in (500, 502, 504)] == [500, 502, 504]
+
+
+def test_the_run_of_trl_2124_is_judged(tmp_path):
+    """Past `max_steps` it saves every two steps; a healthy run is silent.
+
+    https://github.com/huggingface/trl/issues/2124
+    """
+    ill = trainer_run(tmp_path / "ill", [500, 502, 504, 506, 508])
+    healthy = trainer_run(tmp_path / "healthy", [500, 1000, 1500, 1600], max_steps=1600)
+
+    assert {found.name for found in scan([ill], Options()).findings} == {
+        "save-interval-collapsed",
+        "step-past-max",
+    }
+    assert scan([healthy], Options()).findings == ()
+
+
+def test_bare_nan_in_the_log(tmp_path):
+    """TRL logs NaN, which is no JSON, and Python writes it all the same."""
+    history = [{"step": 1, "loss": 1.0}, {"step": 2, "loss": math.nan, "val/ratio_var": math.inf}]
+    checkpoint = read(saved(tmp_path, log_history=history, best_metric=math.nan, episode=1000))
+
+    assert checkpoint.metadata["logged_nonfinite"] == {"loss": 2, "val/ratio_var": 2}
+    assert checkpoint.metadata["best_metric"] == "nan"
+    assert checkpoint.metadata["episode"] == 1000
+    json.dumps(dict(checkpoint.metadata), allow_nan=False)
+
+
+@pytest.mark.parametrize("key", ["torch_dtype", "dtype"])
+def test_what_the_config_declares(tmp_path, key):
+    """Transformers 4 and 5 name the dtype differently."""
+    folder = saved(tmp_path)
+    (folder / "config.json").write_text(json.dumps({"model_type": "gpt2", key: "torch.bfloat16"}))
+
+    assert {leaf.declared_dtype for leaf in read(folder).leaves} == {"bfloat16"}
+
+
+def test_a_save_that_was_killed(tmp_path):
+    """The trainer's state is written last."""
+    folder = saved(tmp_path)
+    (folder / "trainer_state.json").unlink()
+
+    assert [fault.kind for fault in read(folder).faults] == ["unfinished-save"]
+
+
+def test_shards_and_adapters(tmp_path):
+    """Weights are found through their index, and an adapter beside them under its own name."""
+    folder = saved(tmp_path)
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
+    placed = {"layer.weight": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": placed}))
+    save_file({"lora_A": np.zeros(3, np.float32)}, folder / "adapter_model.safetensors")
+
+    checkpoint = read(folder)
+
+    assert [fault.kind for fault in checkpoint.faults] == ["missing-file"]
+    assert set(leaves(checkpoint)) == {"model/layer.weight", "adapter/lora_A"}
+
+
+def test_models_and_other_folders(tmp_path):
+    """A model's folder is known by its config's keys; other programs write files of that name."""
+    model, other = tmp_path / "model", tmp_path / "other"
+    for folder, config in ((model, {"architectures": ["X"]}), (other, {"env_name": "ant"})):
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(config))
+        save_file({"w": np.ones(3, np.float32)}, folder / "model.safetensors")
+
+    assert list(leaves(read(model))) == ["model/w"]
+    assert not READER.recognizes(other)
+
+
+def test_a_hostile_training_args(tmp_path):
+    """Every one of these files is a pickled object; the one that runs a program is told from the others."""
+    folder = saved(tmp_path)
+    proof = tmp_path / "proof"
+    (folder / "training_args.bin").write_bytes(b"cposix\nsystem\n(S'touch " + str(proof).encode() + b"'\ntR.")
+
+    assert [fault.kind for fault in read(folder).faults] == ["hostile-content"]
+    assert not proof.exists()
+
+
+@CALM
+@given(happened=damage())
+def test_damage_is_a_fault_or_nothing(happened):
+    """Whatever happens to any of its files, reading ends calmly."""
+    with damaged(FIXTURE, happened) as path:
+        insist_calm(READER, path)

@@ -1,0 +1,185 @@
+"""Folders in which every rank wrote a file: verl's FSDP, torch.distributed, DeepSpeed, Megatron."""
+
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from jaxdoctor.checkpoints.readers import deepspeed, megatron, torch_distributed, verl
+from jaxdoctor.errors import UnreadableError
+from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
+from tests.paths import FIXTURES
+
+TORCH = FIXTURES / "torch"
+RANKS, DISTRIBUTED, ZERO = TORCH / "fsdp_ranks", TORCH / "distributed", TORCH / "deepspeed"
+
+
+def read(reader, path):
+    assert reader.READER.recognizes(path)
+    return reader.READER.read(path, Budget())
+
+
+def leaves(checkpoint):
+    return {leaf.path: leaf for leaf in checkpoint.leaves}
+
+
+def values(leaf):
+    return np.concatenate(list(leaf.values.stream())).tolist()
+
+
+def kinds(checkpoint):
+    return [fault.kind for fault in checkpoint.faults]
+
+
+def edited(path, member, change):
+    """Rewrites one member of a zip of torch."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, old in content.items():
+            archive.writestr(name, change(old) if name.endswith(member) else old)
+
+
+def test_the_shards_of_fsdp():
+    """Each rank's part of a DTensor is a leaf, with the values that the rank holds."""
+    checkpoint = read(verl, RANKS)
+    found = leaves(checkpoint)
+
+    assert checkpoint.faults == ()
+    assert values(found["model/rank_0/layer.weight"]) == [0, 1, 2, 3]
+    assert values(found["model/rank_1/layer.weight"]) == [4, 5, 6, 7]
+    assert values(found["optim/rank_1/state/0/step"]) == [4]
+
+
+def test_a_missing_rank_and_another_dtype(tmp_path):
+    """Ranks are counted by what their names promise, and compared leaf by leaf."""
+    lost = shutil.copytree(RANKS, tmp_path / "lost")
+    (lost / "model_world_size_2_rank_1.pt").unlink()
+    other = shutil.copytree(RANKS, tmp_path / "other")
+    edited(
+        other / "model_world_size_2_rank_1.pt",
+        "data.pkl",
+        lambda old: old.replace(b"FloatStorage", b"IntStorage"),
+    )
+
+    assert kinds(read(verl, lost)) == ["missing-file"]
+    (fault,) = read(verl, other).faults
+    assert fault.kind == "shards-disagree"
+    assert fault.message == "layer.weight is int32 in rank 1 and float32 in rank 0"
+
+
+def test_a_checkpoint_of_torch_distributed():
+    """Names, dtypes and shapes come from the metadata, values from the ranges that it names."""
+    checkpoint = read(torch_distributed, DISTRIBUTED)
+    found = leaves(checkpoint)
+
+    assert checkpoint.faults == ()
+    assert (found["model.w"].dtype, found["model.w"].shape) == ("float32", (3, 4))
+    assert values(found["model.w"]) == list(range(12))
+    assert found["model.b"].dtype == "bfloat16"
+    assert found["model.b"].values.sample(4).tolist() == [1, 1]
+    assert found["step"].value == 5
+
+
+def test_an_unfinished_save_of_torch_distributed(tmp_path):
+    """The metadata is written last."""
+    folder = shutil.copytree(DISTRIBUTED, tmp_path / "cut")
+    (folder / ".metadata").unlink()
+
+    assert kinds(read(torch_distributed, folder)) == ["unfinished-save"]
+
+
+@pytest.mark.parametrize("name", [b"../0_0.distcp", b"/tmp/00.distcp"])
+def test_ranges_stay_in_the_folder(tmp_path, name):
+    """The metadata names files, and those outside are not opened."""
+    folder = shutil.copytree(DISTRIBUTED, tmp_path / "hostile")
+    content = (folder / ".metadata").read_bytes()
+    replaced = content.replace(b"\x8c\x0c__0_0.distcp", b"\x8c" + bytes([len(name)]) + name)
+    (folder / ".metadata").write_bytes(replaced)
+
+    assert "hostile-content" in kinds(read(torch_distributed, folder))
+
+
+def test_a_hostile_chunk_is_told_when_it_is_opened(tmp_path):
+    """Chunks are files of torch of their own, and so may hold a payload."""
+    folder = shutil.copytree(DISTRIBUTED, tmp_path / "hostile")
+    path = folder / "__0_0.distcp"
+    called = b"ctorch._utils\n_rebuild_tensor_v2\n"
+    # Pairs of DUP and POP keep the length, and so the places of all that follows.
+    payload = (b"cposix\nsystem\n" + b"20" * 9).ljust(len(called), b"\x98")
+    path.write_bytes(path.read_bytes().replace(called, payload))
+    leaf = leaves(read(torch_distributed, folder))["model.w"]
+
+    with pytest.raises(UnreadableError, match="posix"):
+        values(leaf)
+
+
+def test_zero(tmp_path):
+    """Model states and every rank's part of the optimizer are one checkpoint."""
+    checkpoint = read(deepspeed, ZERO / "global_step10")
+    found = leaves(checkpoint)
+
+    assert checkpoint.faults == ()
+    assert checkpoint.step == 10
+    assert found["model_states/rank_0/module/w"].dtype == "bfloat16"
+    assert values(found["optim_states/rank_1/optimizer_state_dict/fp32_flat_groups/0"]) == [1] * 4
+    assert not deepspeed.READER.recognizes(ZERO)
+
+
+def test_what_zero_lost(tmp_path):
+    """A rank's file, and the folder that `latest` names."""
+    folder = shutil.copytree(ZERO, tmp_path / "run")
+    (folder / "global_step10" / "bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt").unlink()
+    (folder / "latest").write_text("global_step20")
+
+    assert kinds(read(deepspeed, folder / "global_step10")) == ["missing-file", "missing-file"]
+    shutil.rmtree(folder / "global_step10")
+    assert kinds(read(deepspeed, folder)) == ["missing-file"]
+
+
+def write_megatron(folder):
+    for name in ("mp_rank_00_000", "mp_rank_01_000", "mp_rank_00_001"):
+        (folder / name).mkdir(parents=True)
+        source = RANKS / (
+            "optim_world_size_2_rank_0.pt" if name.endswith("1") else "model_world_size_2_rank_0.pt"
+        )
+        shutil.copy(source, folder / name / "model_optim_rng.pt")
+    return folder
+
+
+def test_megatron(tmp_path):
+    """Ranks of one pipeline stage are compared; stages hold different layers."""
+    folder = write_megatron(tmp_path / "iter_0000100")
+
+    checkpoint = read(megatron, folder)
+
+    assert checkpoint.faults == ()
+    assert "stage_0/rank_1/layer.weight" in leaves(checkpoint)
+    assert "stage_1/rank_0/state/0/step" in leaves(checkpoint)
+    assert not checkpoint.written_by_jax
+
+
+@CALM
+@given(happened=damage())
+@pytest.mark.parametrize(
+    ("reader", "folder"),
+    [(verl, RANKS), (torch_distributed, DISTRIBUTED), (deepspeed, ZERO / "global_step10")],
+)
+def test_damage_is_a_fault_or_nothing(happened, reader, folder):
+    """Whatever happens to any of their files, reading ends calmly."""
+    with damaged(folder, happened) as path:
+        insist_calm(reader.READER, path)
+
+
+@CALM
+@given(happened=damage())
+def test_damage_to_megatron_is_a_fault_or_nothing(happened, tmp_path_factory):
+    """The same, for a folder that is no fixture."""
+    folder = tmp_path_factory.getbasetemp() / "iter_0000100"
+    if not folder.exists():
+        write_megatron(folder)
+    with damaged(folder, happened) as path:
+        insist_calm(megatron.READER, path)

@@ -1,0 +1,62 @@
+"""Zips of Stable-Baselines3."""
+
+import base64
+import json
+import zipfile
+
+import numpy as np
+from hypothesis import given
+
+from jaxdoctor.checkpoints.readers import npz, torch
+from jaxdoctor.checkpoints.readers.stable_baselines3 import READER
+from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
+from tests.paths import FIXTURES
+
+FIXTURE = FIXTURES / "stable_baselines3.zip"
+
+
+def read(path):
+    assert READER.recognizes(path)
+    return READER.read(path, Budget())
+
+
+def test_what_ppo_saves():
+    """The count of steps from the JSON, weights and moments from the files of torch inside."""
+    checkpoint = read(FIXTURE)
+    found = {leaf.path: leaf for leaf in checkpoint.leaves}
+
+    assert checkpoint.faults == ()
+    assert checkpoint.step == 16
+    assert (found["data/num_timesteps"].value, found["data/num_timesteps"].host_scalar) == (16, True)
+    assert found["policy/value_net.weight"].shape == (1, 2)
+    assert np.isfinite(next(found["policy.optimizer/state/0/exp_avg_sq"].values.stream())).all()
+    assert not npz.READER.recognizes(FIXTURE)
+    assert not torch.READER.recognizes(FIXTURE)
+
+
+def test_a_payload_in_the_json(tmp_path):
+    """Functions are kept as pickles in base64; what they would call is looked at."""
+    proof = tmp_path / "proof"
+    payload = base64.b64encode(b"cposix\nsystem\n(S'touch " + str(proof).encode() + b"'\ntR.").decode()
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(FIXTURE) as source, zipfile.ZipFile(path, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "data":
+                content = json.dumps({"lr_schedule": {":serialized:": payload}, "num_timesteps": 3}).encode()
+            target.writestr(name, content)
+
+    checkpoint = read(path)
+
+    assert [fault.kind for fault in checkpoint.faults] == ["hostile-content"]
+    assert checkpoint.step == 3
+    assert not proof.exists()
+
+
+@CALM
+@given(happened=damage())
+def test_damage_is_a_fault_or_nothing(happened):
+    """Whatever happens to the bytes, reading ends calmly."""
+    with damaged(FIXTURE, happened) as path:
+        insist_calm(READER, path)

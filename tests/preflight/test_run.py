@@ -1,0 +1,279 @@
+"""`preflight` as a process, on real checkpoints and update functions; rollouts stand in the slow lane."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.report import Report
+from jaxdoctor.preflight.config.settings import Config, ScanEntry
+from jaxdoctor.preflight.memory import Memory
+from jaxdoctor.preflight.run import Choice, _demanding, preflight
+from jaxdoctor.preflight.subjects import subjects
+from tests.paths import ROOT
+from tests.sample_reports import HAND, WALKER
+
+PREFLIGHT = (sys.executable, "-m", "jaxdoctor", "preflight")
+
+UPDATE = """
+import jax.numpy as jnp
+
+def make():
+    def update(state):
+        return {"w": state["w"] * 0.9, "count": state["count"] + 1}
+    return update, {"w": jnp.zeros(3), "count": jnp.zeros((), "int32")}
+"""
+
+CONFIG = """
+scan:
+  - path: runs
+update:
+  - target: update.py:make
+time-limit: 120
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A project with one ill and one healthy checkpoint, and an update function."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "runs").mkdir()
+    np.savez(tmp_path / "runs" / "step_100.npz", w=np.ones(3, "f4"))
+    np.savez(tmp_path / "runs" / "step_200.npz", w=np.array([1, np.nan, 3], "f4"))
+    (tmp_path / "update.py").write_text(UPDATE)
+    (tmp_path / "jaxdoctor.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def run(*arguments):
+    return subprocess.run(
+        [*PREFLIGHT, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def report(*arguments):
+    done = run("--format", "json", *arguments)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_scan_and_an_update_come_together_in_one_report(place):
+    code, document = report("--only", "scan", "--only", "update")
+
+    assert code == document["exit_code"] == 1
+    assert document["command"] == "preflight"
+    assert [finding["code"] for finding in document["findings"] if finding["severity"] == "error"] == [
+        "JD301"
+    ]
+    assert [saved["path"] for saved in document["checkpoints"]] == ["runs/step_100.npz", "runs/step_200.npz"]
+    assert [signature["target"] for signature in document["signatures"]] == ["update.py:make"]
+
+
+def test_it_runs_from_below_and_names_paths_from_there(place, monkeypatch):
+    """The configuration is found upwards; its paths start from its own folder."""
+    (place / "deep").mkdir()
+    monkeypatch.chdir(place / "deep")
+
+    _, document = report("--only", "scan")
+
+    assert document["findings"][0]["location"]["path"] == "../runs/step_200.npz"
+
+
+def test_a_baseline_lets_what_is_known_pass_and_fails_on_what_is_new(place):
+    assert run("--only", "scan", "--write-baseline", "known.json").returncode == 1
+
+    code, document = report("--only", "scan", "--baseline", "known.json")
+    assert (code, document["findings"]) == (0, [])
+    assert document["ignored"][0]["reason"] == "in the baseline known.json"
+
+    np.savez(place / "runs" / "step_300.npz", w=np.ones(3, "f4"), b=np.array([np.inf], "f4"))
+    code, document = report("--only", "scan", "--baseline", "known.json")
+    assert code == 1
+    assert "b" in [finding["location"]["leaf"] for finding in document["findings"]]
+
+
+def test_what_is_unchanged_is_taken_from_an_earlier_run_and_said(place):
+    _, first = report("--only", "scan", "--changed-only")
+    _, second = report("--only", "scan", "--changed-only")
+
+    assert "skipped" not in first
+    assert second["skipped"][0]["reason"].startswith("unchanged since ")
+    assert second["findings"] == first["findings"]
+
+    np.savez(place / "runs" / "step_200.npz", w=np.zeros(3, "f4"))
+    _, third = report("--only", "scan", "--changed-only")
+    assert "skipped" not in third
+    assert third["findings"] == []
+
+
+def test_without_changed_only_nothing_is_kept(place):
+    run("--only", "scan")
+
+    assert not (place / "cache").exists()
+
+
+def test_a_change_of_versions_or_settings_is_a_change(place, monkeypatch):
+    (scan,) = subjects(Config(scans=(ScanEntry(path="runs"),), path=place / "x"), 1, ("scan",))
+    memory = Memory(place / "memory")
+    memory.keep(scan, Report(command="scan-checkpoint", subject="runs", examined=1))
+    assert memory.recall(scan) is not None
+
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    assert memory.recall(scan) is None
+
+    monkeypatch.delenv("JAX_ENABLE_X64")
+    monkeypatch.setattr("jaxdoctor.preflight.memory.installed_versions", lambda: {"jax": "99"})
+    assert memory.recall(scan) is None
+
+
+@pytest.mark.parametrize("pattern", ["runs/*.npz", "{}/runs/*.npz"])
+def test_a_file_that_a_glob_newly_matches_is_a_change(place, pattern):
+    entry = ScanEntry(path=pattern.format(place))
+    memory = Memory(place / "memory")
+    (scan,) = subjects(Config(scans=(entry,), path=place / "x"), 1, ("scan",))
+    memory.keep(scan, Report(command="scan-checkpoint", subject="runs", examined=1))
+    assert memory.recall(scan) is not None
+
+    np.savez(place / "runs" / "step_300.npz", w=np.ones(3, "f4"))
+
+    assert memory.recall(scan) is None
+
+
+def test_an_ignored_finding_shows_its_reason_and_does_not_fail(place):
+    (place / "jaxdoctor.yaml").write_text(
+        CONFIG + "ignore:\n- {rule: JD3, path: runs/*, reason: known since May}\n"
+    )
+
+    code, document = report("--only", "scan")
+
+    assert code == 0
+    assert document["ignored"][0]["reason"] == "known since May"
+    assert "(known since May)" in run("--only", "scan").stdout
+
+
+def test_a_failure_of_one_subject_leaves_the_others(place):
+    (place / "jaxdoctor.yaml").write_text("scan:\n- path: nowhere\n- path: runs\n")
+
+    code, document = report("--only", "scan")
+
+    assert code == 1
+    assert document["skipped"] == [
+        {"subject": "nowhere", "reason": "nowhere does not exist; check the name; a glob may need quotes"}
+    ]
+    assert document["findings"][0]["code"] == "JD301"
+
+
+def test_nothing_examined_is_no_success(place):
+    (place / "jaxdoctor.yaml").write_text("scan:\n- path: nowhere\n")
+
+    assert run("--only", "scan").returncode == 3
+
+
+def test_what_does_not_fit_into_the_time_is_said(place):
+    config = Config(path=place / "jaxdoctor.yaml", scans=(ScanEntry(path="runs"),), time_limit=0.5)
+
+    found = preflight(config, Choice(only=("scan",)))
+
+    assert [one.reason for one in found.skipped] == ["the time limit of 0.5 s was reached before it began"]
+    assert found.exit_code(Severity.ERROR) == 3
+
+
+def test_cheap_comes_before_dear(place):
+    config = Config(
+        path=place / "x",
+        scans=(ScanEntry(path="a", depth="deep"), ScanEntry(path="b", depth="metadata-only")),
+    )
+
+    assert [one.name for one in subjects(config, 2)] == ["this machine", "b", "a"]
+
+
+def test_level_one_leaves_rollouts_out(place):
+    from jaxdoctor.preflight.config.settings import ProbeEntry
+
+    config = Config(path=place / "x", probes=(ProbeEntry(model="m.xml", cards=("a100", "here")),))
+
+    assert [one.name for one in subjects(config, 1)] == ["this machine"]
+    assert [one.name for one in subjects(config, 2)] == ["this machine", "m.xml on a100", "m.xml"]
+
+
+def test_only_that_names_nothing_is_refused(place):
+    with pytest.raises(UnknownNameError, match="no subject named 'runz'"):
+        subjects(Config(path=place / "x", scans=(ScanEntry(path="runs"),)), 1, ("runz",))
+
+
+def test_a_demanded_margin_is_judged(place):
+    both = Report(command="preflight", subject="x", examined=2, outcomes=(HAND, WALKER))
+
+    found = _demanding(both, Config(margin_bits=5)).findings
+
+    assert [(one.code, one.location.path) for one in found] == [("JD290", "models/hand.xml")]
+
+
+def test_a_machine_that_every_probe_looks_at_is_told_once():
+    from jaxdoctor.preflight.run import _together
+
+    same = Finding(
+        code="JD101", name="tf32-by-default", severity=Severity.NOTE, location=Location(path="x"), message="m"
+    )
+    (machine,) = subjects(Config(), 1)
+    one = Report(command="probe", subject="x", examined=1, findings=(same,))
+
+    assert len(_together([(machine, one), (machine, one)], [], partial=False).findings) == 1
+
+
+def test_without_a_configuration_the_way_to_one_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    done = run()
+
+    assert done.returncode == 2
+    assert "there is no jaxdoctor.yaml here or above" in done.stderr
+    assert run("--init").returncode == 0
+    assert run("--init").returncode == 2
+    assert (tmp_path / "jaxdoctor.yaml").exists()
+
+
+def test_ctrl_c_prints_what_was_found_until_then(place):
+    """The scan has ended and the update hangs when the signal comes."""
+    (place / "update.py").write_text("import time, pathlib\npathlib.Path('began').touch()\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "jaxdoctor",
+            "preflight",
+            "--format",
+            "json",
+            "--only",
+            "scan",
+            "--only",
+            "update",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    deadline = time.monotonic() + 60
+    while not (place / "began").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    process.send_signal(signal.SIGINT)
+
+    stdout, stderr = process.communicate(timeout=30)
+    document = json.loads(stdout)
+    assert (process.returncode, document["exit_code"], document["partial"]) == (130, 130, True)
+    assert "interrupted" in stderr
+    assert document["findings"][0]["code"] == "JD301"
+    assert document["skipped"] == [{"subject": "update.py:make", "reason": "interrupted"}]

@@ -1,0 +1,79 @@
+"""Required bits and verdicts from what trials did."""
+
+import pytest
+
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.precision import F32, F64, Precision
+from jaxdoctor.facts.trial import Kind, Trial
+from jaxdoctor.probe.verdict import judge, required_bits
+
+
+def trial(failed, *, of=16, bits=23):
+    precision = {23: F32, 52: F64}.get(bits) or Precision(name=str(bits), mantissa_bits=bits)
+    return Trial(source="m.xml", precision=precision, kind=Kind.EMULATED, replays=of, steps=10, failed=failed)
+
+
+def widths(failed_below, *, failed=16, full=0, down_to=5):
+    """Trials at 23 bits and less, of which those below a width fail."""
+    return {
+        bits: trial(full if bits >= failed_below else failed, bits=bits)
+        for bits in range(23, down_to - 1, -1)
+    }
+
+
+def test_required_bits_are_the_first_width_below_which_replays_fail():
+    assert required_bits(widths(13), trial(0, bits=52)) == 13
+
+
+def test_a_finite_width_below_a_failing_one_does_not_count():
+    """The answer holds for all wider ones too."""
+    swept = widths(13)
+    swept[8] = trial(0, bits=8)
+
+    assert required_bits(swept, None) == 13
+
+
+def test_a_gap_in_the_widths_ends_the_search():
+    """What the time limit left out is not taken for finite."""
+    swept = {bits: found for bits, found in widths(5).items() if bits != 17}
+
+    assert required_bits(swept, None) == 18
+
+
+def test_more_than_float32_is_required_where_only_x64_is_finite():
+    assert required_bits(widths(5, full=3), trial(0, bits=52)) == 24
+
+
+def test_chance_is_allowed_for_where_float32_fails_too():
+    """One failure in 16 more or less is no difference; 13 more are one."""
+    swept = widths(12, full=3) | {15: trial(4, bits=15)}
+
+    assert required_bits(swept, trial(3, bits=52)) == 12
+
+
+def test_nothing_is_known_without_float32_or_without_x64_where_float32_fails():
+    assert required_bits({10: trial(0, bits=10)}, trial(0, bits=52)) is None
+    assert required_bits(widths(12, full=3), None) is None
+
+
+@pytest.mark.parametrize(
+    ("delivered", "full", "x64", "verdict"),
+    [
+        (0, 0, 0, Verdict.HEALTHY),
+        (0, 0, None, Verdict.HEALTHY),
+        (9, 0, 0, Verdict.PRECISION),
+        (9, 0, None, Verdict.PRECISION),
+        (9, 9, 0, Verdict.PRECISION),  # only x64 mends it
+        (9, 9, 9, Verdict.MODEL),
+        (0, 0, 2, Verdict.MODEL),  # finite here by luck
+        (16, 2, 2, Verdict.PRECISION),  # some physics, and far more of it precision
+        (9, 9, None, Verdict.UNKNOWN),
+        (9, None, None, Verdict.UNKNOWN),
+        (None, 0, 0, Verdict.UNKNOWN),
+    ],
+)
+def test_verdicts(delivered, full, x64, verdict):
+    """Healthy, precision, model and unknown, each for its reason."""
+    made = [None if failed is None else trial(failed) for failed in (delivered, full, x64)]
+
+    assert judge(*made) is verdict

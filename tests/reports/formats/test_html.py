@@ -1,0 +1,180 @@
+"""The page: nothing in it comes from elsewhere, nothing in a name is markup, and a browser draws it."""
+
+import html.parser
+import io
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from jaxdoctor.facts.checkpoint import Series
+from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.report import Report
+from jaxdoctor.reports.formats.html import FORMAT
+from jaxdoctor.reports.web.counter_chart import counter_chart
+from jaxdoctor.reports.web.horizon_chart import horizon_chart
+from jaxdoctor.reports.web.share_chart import share_chart
+from tests.sample_reports import CHECKPOINTS, EMPTY, GOLDEN, HAND, HOSTILE, HUGE
+
+CHROMIUM = shutil.which("chromium")
+
+
+def page(report):
+    out = io.StringIO()
+    FORMAT.write(report, out)
+    return out.getvalue()
+
+
+class Tags(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.seen, self.open, self.addresses = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append(tag)
+        self.addresses += [value for name, value in attributes if name in {"href", "src", "srcset", "action"}]
+        assert not [name for name, _ in attributes if name.startswith("on")]
+        if tag not in {"meta", "input", "wbr", "br"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, _attributes):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("report", [GOLDEN, EMPTY, HOSTILE], ids=["golden", "empty", "hostile"])
+def test_every_element_is_ours_and_closed(report):
+    """One script, the page's own, whatever a name holds; and no address but of rule pages and sections."""
+    tags = Tags(page(report))
+
+    assert tags.open == []
+    assert tags.seen.count("script") == 1
+    assert not {"img", "link", "iframe", "object", "base", "form"} & set(tags.seen)
+    assert all(re.match(r"#|https://github\.com/jaxdoctor/", address) for address in tags.addresses)
+
+
+def test_the_policy_lets_nothing_be_fetched():
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page(GOLDEN))
+
+    assert policy.startswith("default-src &#x27;none&#x27;; ")
+    assert "unsafe-inline" not in policy.partition("script-src")[2]
+    assert not re.search(r"url\(|@import|fetch\(", page(GOLDEN))
+
+
+def places(chart, element, **attributes):
+    root = ET.fromstring(chart)
+    wanted = "".join(f"[@{name.rstrip('_')}='{value}']" for name, value in attributes.items())
+    return root.findall(f".//{element}{wanted}")
+
+
+def test_the_share_chart_marks_the_delivered_and_the_required_bits():
+    """Both lines stand where the axis has 10 and 14, and the band between them is what is missing."""
+    chart = share_chart(HAND)
+    words = [element.text for element in places(chart, "text")]
+    delivered, required = (
+        float(places(chart, f"g[@class='{kind}']/line")[0].get("x1")) for kind in ("delivered", "required")
+    )
+    (band,) = places(chart, "rect", class_="band missing")
+
+    assert {"rtx-4090 delivers 10", "requires 14"} <= set(words)
+    assert delivered < required
+    assert float(band.get("x")) == delivered
+    assert float(band.get("width")) == pytest.approx(required - delivered, abs=0.2)
+
+
+def test_the_share_chart_has_a_whisker_for_each_interval():
+    """61 of 64 failed: the whisker goes from 87 % to 98 %, so it is short and near the top."""
+    chart = share_chart(HAND)
+
+    whiskers = places(chart, "line", class_="whisker")
+    assert len(whiskers) == len(HAND.trials)
+    assert len(places(chart, "g", class_="native bad")) == 1
+    assert all(float(line.get("y1")) <= float(line.get("y2")) for line in whiskers)
+
+
+def test_the_horizon_chart_has_chaos_beside_each_bar():
+    chart = horizon_chart(HAND)
+
+    bars = [element for element in ET.fromstring(chart) if (element.get("class") or "").startswith("horizon")]
+    assert len(bars) == 6
+    assert all(bar.find("line[@class='chaos']") is not None for bar in bars)
+
+
+def test_the_counter_chart_puts_what_wrapped_at_its_limit():
+    """A counter that fell below zero has passed its limit, not gone far below it."""
+    wrapped = tuple(
+        replace(
+            saved,
+            leaves=tuple(
+                replace(leaf, value=-5) if leaf.path == "env_steps" and saved.step == 300 else leaf
+                for leaf in saved.leaves
+            ),
+        )
+        for saved in CHECKPOINTS
+    )
+    (steps,) = [one for one in histories(Series(path="run", checkpoints=wrapped)) if one.leaf == "env_steps"]
+
+    chart = counter_chart([steps], [100, 200, 300])
+    (line,) = places(chart, "polyline")
+    heights = [float(point.split(",")[1]) for point in line.get("points").split()]
+
+    assert steps.share == 1.0
+    assert len(places(chart, "circle", class_="bad")) == 1
+    assert heights[2] < heights[1] < heights[0]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome(subject="x", trials=(), verdict=Verdict.UNKNOWN, reason="time"),
+        replace(HAND, required_bits=None),
+        replace(HAND, required_bits=52, delivered_bits=23),
+        replace(HAND, required_bits=3, delivered_bits=3),
+    ],
+    ids=["no trials", "required unknown", "beyond float32", "no margin"],
+)
+def test_an_outcome_with_gaps_still_has_a_page(outcome):
+    Tags(page(Report(command="probe", subject="x", examined=1, outcomes=(outcome,))))
+
+
+def test_a_single_save_has_a_chart_too():
+    chart = counter_chart(histories(Series(path="run", checkpoints=CHECKPOINTS[:1])), [100])
+
+    assert len(places(chart, "circle")) == 3
+
+
+def test_ten_thousand_findings_stay_a_page():
+    assert page(HUGE).count("<tr>") == 10_001
+
+
+if CHROMIUM is not None:  # CI installs it
+
+    @pytest.mark.parametrize("report", [GOLDEN, HOSTILE], ids=["golden", "hostile"])
+    def test_a_browser_draws_it_and_runs_its_script(report, tmp_path):
+        """The script's last line leaves a mark, so a policy that blocked it or an error in it would show."""
+        path = tmp_path / "report.html"
+        text = page(report)
+        path.write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [
+                CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--v=0",
+                "--virtual-time-budget=2000", "--dump-dom", path.as_uri(),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=True,
+        )  # fmt: skip
+
+        assert 'data-ready="yes"' in done.stdout
+        assert "CONSOLE" not in done.stderr
+        assert done.stdout.count("<script>") == 1

@@ -1,0 +1,100 @@
+"""Where a report goes, and what the process ends with."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxdoctor.errors import UnknownNameError, UsageError
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.reports.publish import pair, publish, require_writable, severity_named
+from tests.sample_reports import EMPTY, GOLDEN
+
+
+def test_formats_and_outputs_pair_in_their_order():
+    assert pair(["json", "terminal"], [Path("a.json")]) == [("json", Path("a.json")), ("terminal", None)]
+
+
+def test_a_suffix_names_the_format_that_is_missing():
+    assert pair([], [Path("report.json")]) == [("json", Path("report.json"))]
+
+
+def test_nothing_said_means_the_terminal():
+    assert pair([], []) == [("terminal", None)]
+
+
+def test_only_one_format_may_take_stdout():
+    with pytest.raises(UsageError, match="2 formats are left for stdout: json, terminal"):
+        pair(["json", "terminal"], [])
+
+
+def test_an_unknown_suffix_is_refused():
+    with pytest.raises(UsageError, match="no format is known by the suffix of report"):
+        pair([], [Path("report.docx")])
+
+
+def test_people_and_programs_are_served_in_one_run(tmp_path, capsys):
+    """The first format goes into the file, the other onto stdout; both tell the same exit code."""
+    path = tmp_path / "report.json"
+
+    code = publish(GOLDEN, ["json", "terminal"], [path], "error")
+
+    assert code == 1
+    assert json.loads(path.read_text())["exit_code"] == 1
+    assert "JD201 error" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("report", "fail_on", "code"),
+    [
+        (GOLDEN, "error", 1),
+        (GOLDEN, "never", 0),
+        (replace(GOLDEN, findings=()), "note", 0),
+        (EMPTY, "error", 3),
+        (replace(GOLDEN, partial=True), "never", 130),
+    ],
+)
+def test_exit_codes_keep_findings_nothing_examined_and_interruption_apart(report, fail_on, code, tmp_path):
+    assert publish(report, ["json"], [tmp_path / "x.json"], fail_on) == code
+
+
+def test_the_severity_is_the_callers_choice():
+    assert severity_named("note") is Severity.NOTE
+    assert severity_named("never") is None
+    with pytest.raises(UnknownNameError, match="no severity named 'eror'"):
+        severity_named("eror")
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [(".", "it is a folder"), ("nowhere/report.json", "its folder does not exist")],
+)
+def test_an_unwritable_output_is_said_before_the_work(tmp_path, path, why):
+    with pytest.raises(UsageError, match=f"cannot be written: {why}"):
+        require_writable(tmp_path / path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_verbose_tells_on_stderr_and_only_then(tmp_path):
+    """The report on stdout is the same with and without it."""
+    np.savez(tmp_path / "step_1.npz", w=np.ones(3, "f4"))
+    scan = [sys.executable, "-m", "jaxdoctor", "scan-checkpoint", str(tmp_path / "step_1.npz")]
+
+    quiet, verbose = (
+        subprocess.run([*scan, *more], capture_output=True, text=True, check=True)
+        for more in ([], ["--verbose"])
+    )
+
+    assert verbose.stdout == quiet.stdout
+    assert quiet.stderr == ""
+    assert f"reading {tmp_path}/step_1.npz as npz\n" in verbose.stderr
+
+
+def test_a_device_that_is_full_is_an_error_of_the_call():
+    with pytest.raises(UsageError, match="/dev/full cannot be written: No space left on device"):
+        publish(GOLDEN, ["json"], [Path("/dev/full")], "error")
