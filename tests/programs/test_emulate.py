@@ -221,7 +221,7 @@ def test_a_site_is_named_by_the_line_that_multiplies():
 
     (site,) = emulate(lambda a, b: multiplies_here(a, b) + jnp.linalg.norm(a), A, B).sites
 
-    assert site.place.startswith("test_emulated.py:")
+    assert site.place.startswith("test_emulate.py:")
     assert site.place.endswith("(multiplies_here)")
 
 

@@ -9,7 +9,7 @@ import pytest
 from jaxdoctor.errors import UsageError, WorkerError
 from jaxdoctor.workers.worker import WorkerTimeoutError, run
 
-HERE = "tests.test_worker"
+HERE = "tests.workers.test_worker"
 
 
 def answer(value, *, progress):

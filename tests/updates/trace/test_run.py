@@ -18,7 +18,7 @@ from jaxdoctor.updates.trace.target import Subject, build, find, of_transform
 from jaxdoctor.updates.trace.weights import params_tree
 
 PARAMETERS = parse("w=float32[8,4],b=float32[4]")
-HERE = "tests/trace/test_examine.py"
+HERE = "tests/updates/trace/test_run.py"
 
 
 def signed(update, state, *args):
@@ -194,7 +194,7 @@ def test_an_update_that_raises_is_told_with_its_line():
     with pytest.raises(NothingExaminedError, match="the update of x raises TypeError") as caught:
         signed(update, jnp.zeros(3))
 
-    assert "test_examine.py:" in caught.value.hint
+    assert "test_run.py:" in caught.value.hint
 
 
 def test_leaves_that_are_no_arrays_stay_out_of_the_way():
@@ -305,7 +305,7 @@ def l_bfgs():
 def test_l_bfgs_under_x64_has_64_bit_leaves_for_narrow_parameters():
     """In a worker each, since x64 is a setting of a whole process."""
     wish = Wish(
-        target="tests.trace.test_examine:l_bfgs",
+        target="tests.updates.trace.test_run:l_bfgs",
         params="w=float32[8,4]",
         params_dtypes=("float32", "float16"),
         x64=(False, True),
