@@ -25,7 +25,7 @@ from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.card import Card, card_of_device_kind
 from jaxdoctor.machine.devices import SURVEY
 from jaxdoctor.machine.expected import PRESETS, deliveries_of_card
-from jaxdoctor.machine.judged import Machine, examine
+from jaxdoctor.machine.judged import Machine, examine_machine
 from jaxdoctor.models.scenario import SCENARIOS
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import probe, scenario_ask
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with shown() as progress:
             card = _card()
-            machine = examine(time_limit=options.time_limit, progress=progress)
+            machine = examine_machine(time_limit=options.time_limit, progress=progress)
             controls = _controls(machine, options.time_limit)
             outcomes = list(_outcomes(options.scenario or SCENARIOS.names(), options.time_limit))
     except JaxdoctorError as error:

@@ -12,8 +12,8 @@ LIMIT_SECONDS = 10.0
 """What level 1 of a probe may take beyond importing jax, on two cores without an accelerator."""
 
 IMPORT = "import jax; jax.devices()"
-EXAMINE = "from jaxdoctor.machine.judged import examine; examine()"
-NAMED = "from jaxdoctor.machine.judged import examine; examine('rtx-4090')"
+EXAMINE = "from jaxdoctor.machine.judged import examine_machine; examine_machine()"
+NAMED = "from jaxdoctor.machine.judged import examine_machine; examine_machine('rtx-4090')"
 
 
 def seconds(program: str) -> float:

@@ -1,8 +1,8 @@
 """Signatures to judge, built in a line."""
 
-from jaxdoctor.facts.signature import Counter, Fate, LeafSignature, Signature, Site
+from jaxdoctor.facts.signature import Fate, LeafSignature, Signature, SourceLine, UpdateCounter
 
-SITE = Site(
+SITE = SourceLine(
     file="train.py",
     line=4,
     source="return p - LR * g",
@@ -36,7 +36,7 @@ def signature(*leaves, rounds=0, **more):
 def counter(**more):
     known = {"leaf": "env_steps", "dtype": "int32", "fate": Fate.WRAPS, "increment": 4096, "start": 0}
     known |= {"limit": 2**31 - 1, "calls": 524_288}
-    return Counter(**(known | more))
+    return UpdateCounter(**(known | more))
 
 
 def hits(rule, fact):

@@ -12,7 +12,7 @@ from jaxdoctor.checkpoints.reader import READERS, Reader
 from jaxdoctor.checkpoints.repeats import together
 from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.checkpoints.runs import in_runs
-from jaxdoctor.checkpoints.statistics import Depth, examine, number
+from jaxdoctor.checkpoints.statistics import Depth, number, statistics_of
 from jaxdoctor.errors import NothingExaminedError, UnreadableError
 from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf, Series
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
@@ -41,9 +41,9 @@ def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -
     checkpoints: list[Checkpoint] = []
     try:
         for index, one in enumerate(found, 1):
-            counted = Counted(progress, f"{one.path.name} ({index} of {len(found)})")
+            counted = BytesRead(progress, f"{one.path.name} ({index} of {len(found)})")
             tell(f"reading {one.path} as {one.reader}")
-            checkpoints.append(examined(one, options, counted))
+            checkpoints.append(read_checkpoint(one, options, counted))
     except KeyboardInterrupt:
         report = conclude(paths, checkpoints, options)
         left = (Skipped(subject=str(one.path), reason=INTERRUPTED) for one in found[len(checkpoints) :])
@@ -102,7 +102,7 @@ def _finished(run: Series) -> Series:
     return replace(run, checkpoints=tuple(saved))
 
 
-def examined(found: Found, options: Options, progress: Counted) -> Checkpoint:
+def read_checkpoint(found: Found, options: Options, progress: BytesRead) -> Checkpoint:
     """One checkpoint with the roles and the statistics of its leaves. Whatever fails is a fault of it."""
     if found.unfinished:
         return Checkpoint(
@@ -142,7 +142,7 @@ def _unread(
     return Checkpoint(path=str(path), format=UNREAD, leaves=(), faults=(fault,))
 
 
-def _examined(path: Path, reader: Reader, options: Options, progress: Counted) -> Checkpoint:
+def _examined(path: Path, reader: Reader, options: Options, progress: BytesRead) -> Checkpoint:
     budget = Budget(memory=options.memory)
     saved = reader.read(path, budget)
     if saved.finished:
@@ -164,7 +164,7 @@ def _written(path: Path) -> float | None:
         return None
 
 
-def _with_statistics(saved: Checkpoint, options: Options, progress: Counted) -> Checkpoint:
+def _with_statistics(saved: Checkpoint, options: Options, progress: BytesRead) -> Checkpoint:
     if options.depth is Depth.ALL:
         progress.expect(sum(int(leaf.size * leaf.type.itemsize) for leaf in saved.leaves))
     faults = list(saved.faults)
@@ -172,10 +172,10 @@ def _with_statistics(saved: Checkpoint, options: Options, progress: Counted) -> 
     return replace(saved, leaves=leaves, faults=tuple(faults))
 
 
-def _leaf_with_statistics(leaf: Leaf, options: Options, progress: Counted, faults: list[Fault]) -> Leaf:
+def _leaf_with_statistics(leaf: Leaf, options: Options, progress: BytesRead, faults: list[Fault]) -> Leaf:
     statistics, unsupported = leaf.statistics, leaf.unsupported
     try:
-        statistics = examine(leaf, options.depth, progress.advance) or statistics
+        statistics = statistics_of(leaf, options.depth, progress.advance) or statistics
     except UnreadableError as error:
         kind = getattr(error, "kind", None)
         if kind is None:
@@ -193,7 +193,7 @@ def _leaf_with_statistics(leaf: Leaf, options: Options, progress: Counted, fault
     )
 
 
-class Counted:
+class BytesRead:
     """Progress in bytes of one checkpoint."""
 
     def __init__(self, progress: Progress, title: str) -> None:

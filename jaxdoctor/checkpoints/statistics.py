@@ -65,7 +65,9 @@ class _Tally:
         self.maximum = high if self.maximum is None else max(self.maximum, high)
 
 
-def examine(leaf: Leaf, depth: Depth, advance: Callable[[int], None] = lambda _: None) -> Statistics | None:
+def statistics_of(
+    leaf: Leaf, depth: Depth, advance: Callable[[int], None] = lambda _: None
+) -> Statistics | None:
     """The statistics of a leaf; None when nothing of it is to be read, or can be.
 
     `advance` hears how many bytes were looked at.

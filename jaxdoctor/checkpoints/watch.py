@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jaxdoctor.checkpoints.discover import Found, discover
 from jaxdoctor.checkpoints.options import Options
-from jaxdoctor.checkpoints.scan import Counted, conclude, examined
+from jaxdoctor.checkpoints.scan import BytesRead, conclude, read_checkpoint
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
@@ -68,7 +68,7 @@ class Vigil:
         """A report on what is new since the last look; None: nothing."""
         new = []
         for found in self._settled():
-            saved = examined(found, self.options, Counted(SILENT, found.path.name))
+            saved = read_checkpoint(found, self.options, BytesRead(SILENT, found.path.name))
             if saved.finished:
                 self.judged[found.path] = saved
                 new.append(saved)

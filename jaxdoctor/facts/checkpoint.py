@@ -182,7 +182,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Counter:
+class SavedCounter:
     """A count as it is meant: one leaf, or the two halves of a 64-bit count."""
 
     path: str
@@ -302,7 +302,7 @@ class Checkpoint:
     faults: tuple[Fault, ...] = ()
 
     @functools.cached_property
-    def counters(self) -> tuple[Counter, ...]:
+    def counters(self) -> tuple[SavedCounter, ...]:
         """Every count that was read, halves put together."""
         return tuple(_counters(self.leaves))
 
@@ -336,7 +336,7 @@ NEVER_JAX = frozenset(
 """Formats in which 64-bit integers are ordinary and no process in x32 mode restores them."""
 
 
-def _counters(leaves: Sequence[Leaf]) -> Iterator[Counter]:
+def _counters(leaves: Sequence[Leaf]) -> Iterator[SavedCounter]:
     by_path = {leaf.path: leaf for leaf in leaves if leaf.role is Role.COUNTER}
     halves = list(_halves(by_path))
     for path, high, low in halves:
@@ -345,7 +345,7 @@ def _counters(leaves: Sequence[Leaf]) -> Iterator[Counter]:
     for leaf in by_path.values():
         value = None if leaf.path in paired else _counted_value(leaf)
         if value is not None:
-            yield Counter(
+            yield SavedCounter(
                 path=leaf.path,
                 value=value,
                 dtype=leaf.dtype,
@@ -362,11 +362,13 @@ def _halves(by_path: Mapping[str, Leaf]) -> Iterator[tuple[str, Leaf, Leaf]]:
             yield stem or name, leaf, by_path[f"{stem}{separator}{low}"]
 
 
-def _pair(path: str, high: Leaf, low: Leaf) -> Iterator[Counter]:
+def _pair(path: str, high: Leaf, low: Leaf) -> Iterator[SavedCounter]:
     values = _counted_value(high), _counted_value(low)
     if isinstance(values[0], int) and isinstance(values[1], int):
         value = (values[0] % (1 << 32)) << 32 | values[1] % (1 << 32)
-        yield Counter(path=path, value=value, dtype="uint32 pair", limit=(1 << 64) - 1, halves=(high, low))
+        yield SavedCounter(
+            path=path, value=value, dtype="uint32 pair", limit=(1 << 64) - 1, halves=(high, low)
+        )
 
 
 def _counted_value(leaf: Leaf) -> int | float | None:
@@ -389,7 +391,7 @@ class Sighting(NamedTuple):
     """A counter in one checkpoint of a series."""
 
     saved: Checkpoint
-    counter: Counter
+    counter: SavedCounter
 
 
 @dataclass(frozen=True, kw_only=True)

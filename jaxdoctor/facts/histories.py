@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxdoctor.facts.checkpoint import Counter, Series
+from jaxdoctor.facts.checkpoint import SavedCounter, Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +34,10 @@ class History:
 
 def histories(series: Series) -> list[History]:
     """The history of every counter, in the order of the leaves."""
-    columns: dict[tuple[str, str], list[Counter | None]] = {}
+    columns: dict[tuple[str, str], list[SavedCounter | None]] = {}
     for index, checkpoint in enumerate(series.checkpoints):
         for counter in checkpoint.counters:
-            empty: list[Counter | None] = [None] * len(series.checkpoints)
+            empty: list[SavedCounter | None] = [None] * len(series.checkpoints)
             columns.setdefault((counter.path, counter.dtype), empty)[index] = counter
     return [
         History(

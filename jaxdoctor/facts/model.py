@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spot:
+class SourceLocation:
     """One element of the model's file."""
 
     element: str
@@ -37,7 +37,7 @@ class Feature:
 class Softness:
     """How a constraint is softened: MuJoCo's solref and solimp."""
 
-    spot: Spot
+    spot: SourceLocation
     solref: tuple[float, float]
     """Time constant and damping ratio, or minus stiffness and minus damping."""
 
@@ -53,7 +53,7 @@ class Softness:
 class Joint:
     """One scalar joint, or one degree of freedom of a ball or free joint."""
 
-    spot: Spot
+    spot: SourceLocation
     armature: float
     inertia: float
     """Its diagonal entry of the mass matrix where the others hold still, in the worst pose."""
@@ -71,7 +71,7 @@ class Joint:
 class Servo:
     """An actuator with feedback on one joint, reduced to that joint."""
 
-    spot: Spot
+    spot: SourceLocation
     joint: str
     stiffness: float
     explicit_damping: float
@@ -93,7 +93,7 @@ class Servo:
 class Loop:
     """A connect or weld that is active."""
 
-    spot: Spot
+    spot: SourceLocation
     violation: float
     """How far open it is at the start, in metres or radians."""
 
@@ -102,8 +102,8 @@ class Loop:
 class Overlap:
     """Two geoms inside each other at the start."""
 
-    first: Spot
-    second: Spot
+    first: SourceLocation
+    second: SourceLocation
     pose: str
     depth: float
     size: float
@@ -117,7 +117,7 @@ class Overlap:
 class LimitViolation:
     """A joint outside its range in a start pose."""
 
-    spot: Spot
+    spot: SourceLocation
     pose: str
     value: float
     low: float
@@ -154,7 +154,7 @@ class MassMatrix:
 class Hull:
     """The convex hull of a mesh that collides."""
 
-    spot: Spot
+    spot: SourceLocation
     vertices: int
 
 

@@ -71,7 +71,7 @@ def spoken(seconds: float) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class SourceLine:
     """A place in somebody's source where a dtype changes."""
 
     file: str | None
@@ -132,7 +132,7 @@ class LeafSignature:
     shape_out: tuple[int, ...] | None
     weak_in: bool = False
     weak_out: bool = False
-    sites: tuple[Site, ...] = ()
+    sites: tuple[SourceLine, ...] = ()
     """Where the dtype or the weak type changed, the likeliest place first."""
 
     @property
@@ -190,7 +190,7 @@ class Fate(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counter:
+class UpdateCounter:
     """A leaf of the state that every call adds to."""
 
     leaf: str
@@ -216,7 +216,7 @@ class Counter:
     inexact_after: int | None = None
     """Of a floating-point count: calls until sums are rounded."""
 
-    site: Site | None = None
+    site: SourceLine | None = None
     """Where it is added to."""
 
     def when(self, calls_per_second: float | None) -> str:
@@ -276,14 +276,14 @@ class Signature:
     loop_error: str | None = None
     """What `jax.lax.scan` over the update says; None: it accepts it."""
 
-    promotions: tuple[Site, ...] = ()
+    promotions: tuple[SourceLine, ...] = ()
     """Implicit promotions of a half-precision value by a wider scalar."""
 
-    wide_sites: tuple[Site, ...] = ()
+    wide_sites: tuple[SourceLine, ...] = ()
     """Under x64: where a 64-bit float appears though none went in."""
 
-    counters: tuple[Counter, ...] = ()
-    callbacks: tuple[Site, ...] = ()
+    counters: tuple[UpdateCounter, ...] = ()
+    callbacks: tuple[SourceLine, ...] = ()
     """Calls back to the host, such as `jax.debug.print`; `primitive` tells which."""
 
     donated: bool | None = None
@@ -307,7 +307,7 @@ class Signature:
         """The leaves that a call changes."""
         return tuple(leaf for leaf in self.leaves if leaf.change is not None)
 
-    def location(self, leaf: str | None = None, site: Site | None = None) -> Location:
+    def location(self, leaf: str | None = None, site: SourceLine | None = None) -> Location:
         """Where a finding about it points: the source line, where one is known."""
         if site is None or site.file is None:
             return Location(path=self.target, leaf=leaf)

@@ -90,7 +90,7 @@ class Machine:
         return self.environment, self.deliveries
 
 
-def examine(card: str = HERE, *, time_limit: float = 60.0, progress: Progress = SILENT) -> Machine:
+def examine_machine(card: str = HERE, *, time_limit: float = 60.0, progress: Progress = SILENT) -> Machine:
     """The machine that is here, or the one that a card's name stands for.
 
     Args:

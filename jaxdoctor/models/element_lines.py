@@ -8,7 +8,7 @@ from typing import Any
 
 import mujoco
 
-from jaxdoctor.facts.model import Spot
+from jaxdoctor.facts.model import SourceLocation
 from jaxdoctor.models.compile import BINARY_SUFFIX, warnings_heard
 from jaxdoctor.models.lines import element_line
 from jaxdoctor.models.scenario import PREFIX, scenario_path
@@ -42,7 +42,7 @@ LISTS = {
 """What `mujoco.MjSpec` calls the elements of a kind."""
 
 
-class Spots:
+class ElementLines:
     """Names and lines of a model's elements. The file is parsed when the first line is asked for."""
 
     def __init__(self, model: mujoco.MjModel, argument: str) -> None:
@@ -50,10 +50,10 @@ class Spots:
         self.path = _file_of(argument)
         """The MJCF file; None when there is none, as for an MJB."""
 
-    def at(self, element: str, index: int) -> Spot:
+    def at(self, element: str, index: int) -> SourceLocation:
         """The element of that kind and number."""
         name = mujoco.mj_id2name(self._model, KINDS[element], int(index))
-        return Spot(element=element, name=name or f"#{index}", line=self.line(element, index))
+        return SourceLocation(element=element, name=name or f"#{index}", line=self.line(element, index))
 
     def line(self, element: str, index: int) -> int | None:
         """The line it stands on; None when it cannot be told in which file."""

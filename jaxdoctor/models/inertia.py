@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxdoctor.facts.model import Joint, MassMatrix
 from jaxdoctor.facts.precision import F32, TF32, TF32_TRUNCATED, Precision
-from jaxdoctor.models.element_lines import Spots
+from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.mass_matrix import Array, factors, is_positive_definite, matrix, pivots
 from jaxdoctor.models.poses import Pose
 
@@ -66,7 +66,7 @@ def _required(model: Any, momenta: Array, motions: Array) -> int:
     return NARROWEST
 
 
-def inertias(model: Any, spots: Spots, chosen: list[Pose]) -> Iterator[Joint]:
+def inertias(model: Any, spots: ElementLines, chosen: list[Pose]) -> Iterator[Joint]:
     """Each joint in the pose that leaves it the smallest share of its inertia."""
     worst: list[tuple[float, float, float]] = [(np.inf, 0.0, 0.0)] * model.nv
     for pose in _affordable(model, chosen) if model.nv else ():

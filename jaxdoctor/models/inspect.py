@@ -11,7 +11,7 @@ import numpy as np
 from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap, Servo, Softness
 from jaxdoctor.models.compile import warnings_heard
 from jaxdoctor.models.contacts import geom_pairs
-from jaxdoctor.models.element_lines import Spots
+from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inertia import inertias, judged_mass_matrix
 from jaxdoctor.models.mass_matrix import is_matrix_product
 from jaxdoctor.models.mjx_support import ignored, refused
@@ -28,10 +28,10 @@ CLOSING = {int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)}
 def inspect_model(model: Any, argument: str, seed: int = 0) -> Model:
     """The facts about a compiled model; `argument` is where it came from."""
     with warnings_heard():
-        return _inspected(model, Spots(model, argument), argument, seed)
+        return _inspected(model, ElementLines(model, argument), argument, seed)
 
 
-def _inspected(model: Any, spots: Spots, argument: str, seed: int) -> Model:
+def _inspected(model: Any, spots: ElementLines, argument: str, seed: int) -> Model:
     option = model.opt
     chosen = list(poses(model, RANDOM_POSES, seed))
     starts = list(start_poses(model))
@@ -102,7 +102,7 @@ def _contacts(model: Any, pose: Pose) -> Any:
     return state
 
 
-def _constraints(model: Any, spots: Spots, pairs: list[tuple[int, int, int]]) -> Iterator[Softness]:
+def _constraints(model: Any, spots: ElementLines, pairs: list[tuple[int, int, int]]) -> Iterator[Softness]:
     """The softness of everything that can constrain: limits, equalities, friction loss, contacts."""
     for element, indices, solref, solimp in (
         ("joint", np.flatnonzero(model.jnt_limited), model.jnt_solref, model.jnt_solimp),
@@ -119,7 +119,7 @@ def _constraints(model: Any, spots: Spots, pairs: list[tuple[int, int, int]]) ->
         )
 
 
-def _softness(spots: Spots, element: str, index: int, solref: Any, solimp: Any) -> Softness:
+def _softness(spots: ElementLines, element: str, index: int, solref: Any, solimp: Any) -> Softness:
     row = index if len(solref) > index else 0
     return Softness(
         spot=spots.at(element, index),
@@ -132,7 +132,7 @@ def _colliding(pairs: list[tuple[int, int, int]]) -> list[int]:
     return sorted({geom for first, second, pair in pairs if pair < 0 for geom in (first, second)})
 
 
-def _servos(model: Any, spots: Spots, pose: Pose) -> Iterator[Servo]:
+def _servos(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Servo]:
     state = _contacts(model, pose)
     for actuator in range(model.nu):
         joint = model.actuator_trnid[actuator, 0]
@@ -143,7 +143,7 @@ def _servos(model: Any, spots: Spots, pose: Pose) -> Iterator[Servo]:
         yield _servo(model, spots, state, actuator, joint)
 
 
-def _servo(model: Any, spots: Spots, state: Any, actuator: int, joint: int) -> Servo:
+def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: int) -> Servo:
     dof = model.jnt_dofadr[joint]
     gear = model.actuator_gear[actuator, 0]
     _, kp, kv = -model.actuator_biasprm[actuator, :3] * gear**2
@@ -167,7 +167,7 @@ def _servo(model: Any, spots: Spots, state: Any, actuator: int, joint: int) -> S
     )
 
 
-def _loops(model: Any, spots: Spots, pose: Pose) -> Iterator[Loop]:
+def _loops(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Loop]:
     state = _contacts(model, pose)
     rows = (state.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY).nonzero()[0]
     for equality in np.flatnonzero(model.eq_active0):
@@ -177,7 +177,7 @@ def _loops(model: Any, spots: Spots, pose: Pose) -> Iterator[Loop]:
             yield Loop(spot=spots.at("equality", int(equality)), violation=violation)
 
 
-def _overlaps(model: Any, spots: Spots, starts: list[Pose]) -> Iterator[Overlap]:
+def _overlaps(model: Any, spots: ElementLines, starts: list[Pose]) -> Iterator[Overlap]:
     for pose in starts:
         state = _contacts(model, pose)
         for contact in state.contact:
@@ -194,7 +194,7 @@ def _overlaps(model: Any, spots: Spots, starts: list[Pose]) -> Iterator[Overlap]
             )
 
 
-def _limit_violations(model: Any, spots: Spots, starts: list[Pose]) -> Iterator[LimitViolation]:
+def _limit_violations(model: Any, spots: ElementLines, starts: list[Pose]) -> Iterator[LimitViolation]:
     for pose in starts:
         for joint in np.flatnonzero(model.jnt_limited):
             value = float(pose.qpos[model.jnt_qposadr[joint]])
@@ -213,7 +213,7 @@ def _numeric(model: Any, name: str) -> int | None:
     return value if value >= 0 else None
 
 
-def _hulls(model: Any, spots: Spots, pairs: list[tuple[int, int, int]]) -> Iterator[Hull]:
+def _hulls(model: Any, spots: ElementLines, pairs: list[tuple[int, int, int]]) -> Iterator[Hull]:
     geoms = {geom for first, second, _ in pairs for geom in (first, second)}
     meshes = {
         int(model.geom_dataid[geom]) for geom in geoms if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH

@@ -17,7 +17,7 @@ import mujoco
 from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.facts.model import Feature
 from jaxdoctor.models.contacts import geom_pairs
-from jaxdoctor.models.element_lines import Spots
+from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.lines import element_line
 
 GEOM = mujoco.mjtGeom
@@ -71,7 +71,7 @@ NET_FORCE = 3
 """The reduction "netforce" of a contact sensor."""
 
 
-def refused(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
+def refused(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
     """What MJX raises on."""
     yield from _options(model, spots.path)
     if model.nflex:
@@ -81,7 +81,7 @@ def refused(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
     yield from _collisions(model, spots)
 
 
-def ignored(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
+def ignored(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
     """What MJX passes over in silence."""
     if model.opt.noslip_iterations:
         count = str(model.opt.noslip_iterations)
@@ -116,7 +116,7 @@ def _options(model: mujoco.MjModel, path: Path | None) -> Iterator[Feature]:
         yield Feature(what='integrator="implicitfast" together with density, viscosity or wind', line=line)
 
 
-def _elements(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
+def _elements(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
     actuator = "actuator"
     for values, kind, known, element, noun in (
         (model.actuator_trntype, mujoco.mjtTrn, TRANSMISSIONS, actuator, "transmission"),
@@ -133,7 +133,7 @@ def _elements(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
                 yield Feature(what=f"{spot} with {noun} {name.lower()}", line=spot.line)
 
 
-def _contact_sensors(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
+def _contact_sensors(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
     kinds = mujoco.mjtObj
     for index in range(model.nsensor):
         if model.sensor_type[index] != mujoco.mjtSensor.mjSENS_CONTACT:
@@ -148,7 +148,7 @@ def _contact_sensors(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
             yield Feature(what=f'contact {spot} with reduce="netforce"', line=spot.line)
 
 
-def _collisions(model: mujoco.MjModel, spots: Spots) -> Iterator[Feature]:
+def _collisions(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
     """One feature for each pair of types, at the first geom that brings it in."""
     seen = set()
     for first, second, pair in geom_pairs(model):
@@ -203,7 +203,7 @@ def mjx_refusals(model: mujoco.MjModel, argument: str) -> Iterator[None]:
     try:
         yield
     except NotImplementedError as error:
-        features = list(refused(model, Spots(model, argument)))
+        features = list(refused(model, ElementLines(model, argument)))
         raise _refusal(argument, str(error), features) from error
 
 

@@ -13,7 +13,7 @@ from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.prescription import Prescription
 from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.card import HERE
-from jaxdoctor.machine.judged import Machine, examine
+from jaxdoctor.machine.judged import Machine, examine_machine
 from jaxdoctor.models.scenario import PREFIX, SCENARIOS, Scenario
 from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import Ask
@@ -53,7 +53,7 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
     if ask.level > 1:
         find_source(ask.model)
         _admit(ask, progress)
-    machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
+    machine = examine_machine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
     findings = tuple(diagnose(machine.facts))
     if ask.level == 1:
         return _report(ask.subject, machine, findings, [])
@@ -79,7 +79,7 @@ def _admit(ask: Ask, progress: Progress) -> None:
 def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
     """Replays every packaged scenario; what one was built to show is a note and no error."""
     check(ask)
-    machine = examine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
+    machine = examine_machine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
     findings = tuple(diagnose(machine.facts))
     examined: list[Examined] = []
     names = SCENARIOS.names() if ask.level > 1 else []

@@ -10,7 +10,7 @@ from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.ask import Ask
-from jaxdoctor.probe.verdict import judge, required_bits
+from jaxdoctor.probe.verdict import required_bits, verdict_of
 from jaxdoctor.probe.workers import Answers
 from jaxdoctor.replay.plan import Judgement, NativeReplay
 
@@ -25,7 +25,7 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
     x64 = natives.get("x64")
     by_bits = making.by_bits(widths)
     decides = making.as_delivered(natives, emulated)
-    verdict = judge(decides, by_bits.get(F32.mantissa_bits), x64)
+    verdict = verdict_of(decides, by_bits.get(F32.mantissa_bits), x64)
     sweep = answers.sweep
     delivered = machine.delivered
     return Outcome(

@@ -46,7 +46,7 @@ def clearly_more(trial: Trial, other: Trial) -> bool:
     return trial.interval.low > other.interval.high
 
 
-def judge(delivered: Trial | None, full: Trial | None, x64: Trial | None) -> Verdict:
+def verdict_of(delivered: Trial | None, full: Trial | None, x64: Trial | None) -> Verdict:
     """Whether what the card delivers breaks the rollout, and whether a higher precision mends it.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jax.extend import core
 
-from jaxdoctor.facts.signature import Site
+from jaxdoctor.facts.signature import SourceLine
 from jaxdoctor.programs.authors import is_users, shorten, user_frames
 
 CALLS = {
@@ -243,11 +243,11 @@ def _users(ops: Sequence[Op]) -> dict[int, list[Op]]:
     return users
 
 
-def site_of(op: Op, dtype_from: str, dtype_to: str, partner: str | None = None) -> Site:
+def site_of(op: Op, dtype_from: str, dtype_to: str, partner: str | None = None) -> SourceLine:
     """The place of an operation, as a fact."""
     frame, *outer = op.frames or (None,)
     lines = [f"{shorten(each.file_name)}:{each.line_num} in {each.function_name}" for each in reversed(outer)]
-    return Site(
+    return SourceLine(
         file=shorten(frame.file_name) if frame else None,
         library=bool(frame) and "site-packages/" in frame.file_name,
         line=frame.line_num if frame else None,

@@ -17,7 +17,9 @@ STATE_FIELDS = ("qpos", "qvel", "act")
 """What an integrator hands on. A replay in which only others went bad hides its failure."""
 
 
-def judge(lane: Lane, rollouts: Sequence[Rollout], *, replays: int, aside: Iterable[str] = ()) -> Judgement:
+def judgement_of(
+    lane: Lane, rollouts: Sequence[Rollout], *, replays: int, aside: Iterable[str] = ()
+) -> Judgement:
     """Judges the rollouts of one lane; they hold different replays.
 
     Args:

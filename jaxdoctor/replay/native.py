@@ -10,7 +10,7 @@ import numpy as np
 from jaxdoctor.facts.trial import wilson
 from jaxdoctor.replay.ensemble import STATE, Ensemble, Rollout, States
 from jaxdoctor.replay.first_step import first_step_within
-from jaxdoctor.replay.judge import always_nonfinite, horizon, judge
+from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
 from jaxdoctor.replay.plan import Judgement, Lane, NativePlan, NativeReplay
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.rollouts.record import Recording
@@ -87,7 +87,7 @@ def _until_clear(
     """More replays while the share of failures is neither none nor all nor known well."""
     parts, replays = [first], plan.replays
     while True:
-        judgement = judge(Lane(), parts, replays=replays, aside=aside)
+        judgement = judgement_of(Lane(), parts, replays=replays, aside=aside)
         held = len(parts) * plan.batch
         share = wilson(judgement.failed, judgement.replays)
         clear = judgement.failed in (0, judgement.replays) or share.high - share.low < CLEAR_WIDTH
@@ -108,7 +108,7 @@ def _one_by_one(
             if parts and time.monotonic() > deadline:
                 break
             parts += single.roll_out(recording, [Lane(first=index)], deadline=deadline)
-    return judge(Lane(), parts, replays=len(parts), aside=aside)
+    return judgement_of(Lane(), parts, replays=len(parts), aside=aside)
 
 
 def _time(scratch: Scratch, ensemble: Ensemble, recording: Recording, deadline: float) -> float | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import UnsupportedModelError
-from jaxdoctor.models.element_lines import Spots
+from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.models.mjx_support import refused, try_mjx
 from jaxdoctor.replay.plan import Prepared, RecordPlan
@@ -36,7 +36,7 @@ def _require_support(model: Any, argument: str) -> None:
             f"nothing moves in {argument}: it has no joint",
             hint="MJX cannot step such a model; give the one that your run steps",
         )
-    if any(refused(model, Spots(model, argument))):
+    if any(refused(model, ElementLines(model, argument))):
         # MJX has the last word: the installed one may take more than our table says.
         try_mjx(model, argument)
 

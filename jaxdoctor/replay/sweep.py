@@ -10,7 +10,7 @@ from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Interval, wilson
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
 from jaxdoctor.replay.first_step import first_step_within
-from jaxdoctor.replay.judge import horizon, judge, one_step_error
+from jaxdoctor.replay.judge import horizon, judgement_of, one_step_error
 from jaxdoctor.replay.plan import Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.rollouts.record import Recording
@@ -100,7 +100,7 @@ class _Sweeping:
         aside = self.reference.aside if self.reference is not None else ()
         held = len(parts) * self.plan.batch
         raised = held - self.plan.batch >= self.plan.replays
-        return judge(lane, parts, replays=held if raised else self.plan.replays, aside=aside)
+        return judgement_of(lane, parts, replays=held if raised else self.plan.replays, aside=aside)
 
     def _raise(self, lanes: Sequence[Lane]) -> None:
         """More replays for the lanes that are not clear, until they are or half of the time is gone."""
@@ -199,7 +199,7 @@ class _Sweeping:
         lanes = [replace(delivered, first=index) for index in range(self.plan.replays)]
         parts = single.roll_out(self.recording, lanes, deadline=self.deadline, progress=self.progress)
         aside = self.reference.aside if self.reference is not None else ()
-        return judge(delivered, parts, replays=len(parts), aside=aside) if parts else None
+        return judgement_of(delivered, parts, replays=len(parts), aside=aside) if parts else None
 
 
 def _overlap(left: Interval, right: Interval) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxdoctor.facts.signature import Counter, Fate, Signature, spoken
+from jaxdoctor.facts.signature import Fate, Signature, UpdateCounter, spoken
 
 DASH = "-"
 
@@ -22,7 +22,7 @@ def counter_rows(signature: Signature) -> list[tuple[str, ...]]:
     return [_counter_row(counter, signature.calls_per_second) for counter in signature.counters]
 
 
-def _counter_row(counter: Counter, rate: float | None) -> tuple[str, ...]:
+def _counter_row(counter: UpdateCounter, rate: float | None) -> tuple[str, ...]:
     grows = DASH if counter.increment is None else f"{counter.increment:+,g}"
     seconds = counter.seconds(rate)
     return (
@@ -42,7 +42,7 @@ def _short(number: int) -> str:
     return "2^64 - 1" if number == LARGEST_OF_TWO_WORDS else f"{number:.1e}"
 
 
-def _fate(counter: Counter) -> str:
+def _fate(counter: UpdateCounter) -> str:
     return "depends on data" if counter.fate is Fate.UNKNOWN else counter.fate.value
 
 

@@ -124,7 +124,7 @@ def _ask(
     environment = {"JAX_PLATFORMS": "cpu"} | ({} if x64 is None else {"JAX_ENABLE_X64": str(int(x64))})
     dtypes = wish.params_dtypes or (None,)
     sweep = wish.target == SWEEP
-    task = "jaxdoctor.updates.trace.sweep:sweep" if sweep else "jaxdoctor.updates.trace.run:examine"
+    task = "jaxdoctor.updates.trace.sweep:sweep" if sweep else "jaxdoctor.updates.trace.run:trace_target"
     arguments = (wish.params_dtypes,) if sweep else (wish.target, params, dtypes)
     try:
         found: list[Signature] = run(

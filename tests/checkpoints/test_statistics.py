@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from jaxdoctor.checkpoints.statistics import DETAILED, SMALL_BYTES, Depth, examine, number, summarize
+from jaxdoctor.checkpoints.statistics import DETAILED, SMALL_BYTES, Depth, number, statistics_of, summarize
 from jaxdoctor.facts.checkpoint import Leaf, Values
 
 FLOATS = [
@@ -146,8 +146,8 @@ def test_a_large_leaf_is_sampled_and_a_small_one_read_whole():
     large, asked_of_large = lazy(np.ones(SMALL_BYTES, np.float32))
     small, asked_of_small = lazy(np.ones(10, np.float32))
 
-    assert not examine(large, Depth.SAMPLE).whole
-    assert examine(small, Depth.SAMPLE).whole
+    assert not statistics_of(large, Depth.SAMPLE).whole
+    assert statistics_of(small, Depth.SAMPLE).whole
     assert (asked_of_large, asked_of_small) == ([SMALL_BYTES], ["all"])
 
 
@@ -155,14 +155,14 @@ def test_deep_reads_all_and_says_how_far_it_is():
     large, _ = lazy(np.ones(SMALL_BYTES, np.float32))
     heard = []
 
-    assert examine(large, Depth.ALL, heard.append).whole
+    assert statistics_of(large, Depth.ALL, heard.append).whole
     assert sum(heard) == 4 * SMALL_BYTES
 
 
 def test_metadata_only_reads_nothing():
     leaf, asked = lazy(np.ones(3, np.float32))
 
-    assert examine(leaf, Depth.NONE) is None
+    assert statistics_of(leaf, Depth.NONE) is None
     assert asked == []
 
 
@@ -170,13 +170,13 @@ def test_equal_entries_of_all_devices_are_one_number():
     """What pmap leaves behind is a scalar once for each device."""
     leaf, _ = lazy(np.full(8, 7, np.int32))
 
-    assert number(examine(leaf, Depth.SAMPLE), leaf) == 7
+    assert number(statistics_of(leaf, Depth.SAMPLE), leaf) == 7
 
 
 def test_different_entries_are_no_number():
     leaf, _ = lazy(np.arange(8, dtype=np.int32))
 
-    assert number(examine(leaf, Depth.SAMPLE), leaf) is None
+    assert number(statistics_of(leaf, Depth.SAMPLE), leaf) is None
 
 
 def test_a_dtype_without_order_has_no_statistics():
@@ -188,6 +188,6 @@ def test_no_index_is_told_where_the_order_is_another():
     values = np.array([1.0, np.nan], np.float32)
     for in_order, first in ((True, 1), (False, None)):
         read = Values(stream=lambda: iter([values]), sample=lambda _: values, in_order=in_order)
-        seen = examine(Leaf(path="w", dtype="float32", shape=(2,), values=read), Depth.ALL)
+        seen = statistics_of(Leaf(path="w", dtype="float32", shape=(2,), values=read), Depth.ALL)
 
         assert (seen.nan, seen.first_nonfinite) == (1, first)

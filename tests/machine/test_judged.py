@@ -8,7 +8,7 @@ from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.delivery import Arithmetic
 from jaxdoctor.facts.precision import F64, TF32
 from jaxdoctor.machine import devices as look
-from jaxdoctor.machine.judged import examine
+from jaxdoctor.machine.judged import examine_machine
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def fake_nvidia_smi(folder, monkeypatch, row):
 
 def test_a_cpu_is_measured_and_stands_for_any_card_with_tf32():
     """All settings are float32 here, which is one line; what is judged is TF32."""
-    found = examine()
+    found = examine_machine()
 
     assert found.measured.in_one_line == "float32 in all 16 products at default, high, highest"
     assert {product.arithmetic for product in found.measured.at("x64")} == {Arithmetic.F64}
@@ -44,7 +44,7 @@ def test_a_cpu_is_measured_and_stands_for_any_card_with_tf32():
 def test_a_named_card_is_judged_with_the_settings_of_here(monkeypatch):
     monkeypatch.setenv("JAX_DEFAULT_MATMUL_PRECISION", "highest")
 
-    found = examine("rtx-4090")
+    found = examine_machine("rtx-4090")
 
     assert found.environment.accelerator.card == "rtx-4090"
     assert found.environment.assumed == "judged as rtx-4090, as asked; this machine has cpu"
@@ -56,7 +56,7 @@ def test_a_named_card_is_judged_with_the_settings_of_here(monkeypatch):
 def test_x64_makes_float64_the_default(monkeypatch):
     monkeypatch.setenv("JAX_ENABLE_X64", "true")
 
-    found = examine("a100")
+    found = examine_machine("a100")
 
     assert found.environment.x64
     assert found.delivered == F64
@@ -67,7 +67,7 @@ def test_a_card_that_jax_does_not_see_is_judged_instead(tmp_path, monkeypatch):
     fake_nvidia_smi(tmp_path, monkeypatch, "Tesla T4, 535.104.05, 15360, Enabled")
     monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:die_under_x64")
 
-    found = examine()
+    found = examine_machine()
 
     assert found.environment.idle_gpus == ("Tesla T4",)
     assert found.environment.assumed == "JAX computes on the CPU; judged as the t4 that nvidia-smi lists"
@@ -76,7 +76,7 @@ def test_a_card_that_jax_does_not_see_is_judged_instead(tmp_path, monkeypatch):
 def test_trouble_with_nvidia_smi_is_said(tmp_path, monkeypatch):
     fake_nvidia_smi(tmp_path, monkeypatch, "NVIDIA-SMI has failed because")
 
-    found = examine("t4")
+    found = examine_machine("t4")
 
     assert [skipped.subject for skipped in found.skipped] == ["nvidia-smi"]
 
@@ -87,7 +87,7 @@ def test_what_jax_dies_of_is_named_and_the_rest_still_examined(monkeypatch):
     monkeypatch.setenv("JAX_MATMUL_PRECISION", "highest")
     monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_disable_tf32=true --xla_gpu_ftz=true word --xla_more")
 
-    found = examine("h100")
+    found = examine_machine("h100")
 
     assert list(found.environment.refused_settings) == ["JAX_DEFAULT_MATMUL_PRECISION"]
     assert found.environment.unknown_xla_flags == ("xla_gpu_disable_tf32=true",)
@@ -105,7 +105,7 @@ def test_flags_in_a_file_are_handed_on_as_flags(tmp_path, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", str(file))
     monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:die_under_x64")
 
-    found = examine("t4")
+    found = examine_machine("t4")
 
     assert found.environment.xla_flags == {"xla_gpu_ftz": "true", "xla_gpu_autotune_level": "0"}
     assert found.variables == {"XLA_FLAGS": "--xla_gpu_ftz=true --xla_gpu_autotune_level=0"}
@@ -116,7 +116,7 @@ def test_a_gpu_here_is_judged_by_what_was_measured(tmp_path, monkeypatch):
     fake_nvidia_smi(tmp_path, monkeypatch, "NVIDIA GeForce RTX 4090, 570.86.15, 24564, [N/A]")
     monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:survey_of_a_gpu")
 
-    found = examine()
+    found = examine_machine()
 
     assert found.deliveries is found.measured
     assert (found.environment.here, found.environment.assumed) == (None, None)
@@ -150,7 +150,7 @@ def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
     """Here the whole look at the device fails; card and settings are reported all the same."""
     monkeypatch.setattr(look, "SURVEY", "tests.workers.test_worker:die")
 
-    found = examine("rtx-3090", time_limit=30)
+    found = examine_machine("rtx-3090", time_limit=30)
 
     assert found.delivered == TF32
     assert [skipped.subject for skipped in found.skipped] == ["this device"]
@@ -160,7 +160,7 @@ def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
 def test_a_worker_that_hangs_ends_at_the_time_limit(monkeypatch):
     monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:sleep_for_ever")
 
-    found = examine(time_limit=2)
+    found = examine_machine(time_limit=2)
 
     assert "did not end within 2 s" in found.skipped[0].reason
     assert found.environment.assumed == "JAX does not start here; judged as any card with TF32"
@@ -175,7 +175,7 @@ def sleep_for_ever(settings, seconds, *, progress):
 def test_a_float64_worker_that_dies_leaves_float32(monkeypatch):
     monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:die_under_x64")
 
-    found = examine()
+    found = examine_machine()
 
     assert found.measured.settings == ("default",)
     assert [skipped.subject for skipped in found.skipped] == ["float64 products"]
@@ -213,4 +213,4 @@ def die_under_x64(settings, seconds, *, progress):
 
 def test_an_unknown_card_is_misuse():
     with pytest.raises(UnknownNameError, match="no card named 'rtx-9999'"):
-        examine("rtx-9999")
+        examine_machine("rtx-9999")

@@ -10,7 +10,7 @@ import pytest
 from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.models import mjx_support
 from jaxdoctor.models.contacts import geom_pairs
-from jaxdoctor.models.element_lines import Spots
+from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.mjx_support import mjx_refusals, try_mjx
 from tests.mjcf import BALL, arm, mjcf
 
@@ -145,7 +145,7 @@ def test_lines_are_not_guessed_where_files_include_one_another(tmp_path):
     path.write_text('<mujoco>\n<include file="part.xml"/></mujoco>')
     model = mujoco.MjModel.from_xml_path(str(path))
 
-    spot = Spots(model, str(path)).at("joint", 0)
+    spot = ElementLines(model, str(path)).at("joint", 0)
 
     assert spot.name == "hinge0"
     assert spot.line is None

@@ -8,7 +8,7 @@ import pytest
 
 from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.facts.outcome import Verdict
-from jaxdoctor.machine.judged import examine
+from jaxdoctor.machine.judged import examine_machine
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import _examine
 from jaxdoctor.workers.progress import SILENT
@@ -31,7 +31,7 @@ PATIENCE = 900.0
 
 @pytest.fixture(scope="module")
 def machine():
-    return examine("rtx-4090", time_limit=120, progress=SILENT)
+    return examine_machine("rtx-4090", time_limit=120, progress=SILENT)
 
 
 @pytest.mark.slow

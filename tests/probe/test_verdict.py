@@ -5,7 +5,7 @@ import pytest
 from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision
 from jaxdoctor.facts.trial import Kind, Trial
-from jaxdoctor.probe.verdict import judge, required_bits
+from jaxdoctor.probe.verdict import required_bits, verdict_of
 
 
 def trial(failed, *, of=16, bits=23):
@@ -76,4 +76,4 @@ def test_verdicts(delivered, full, x64, verdict):
     """Healthy, precision, model and unknown, each for its reason."""
     made = [None if failed is None else trial(failed) for failed in (delivered, full, x64)]
 
-    assert judge(*made) is verdict
+    assert verdict_of(*made) is verdict

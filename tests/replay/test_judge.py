@@ -3,7 +3,7 @@
 import numpy as np
 
 from jaxdoctor.replay.ensemble import Rollout
-from jaxdoctor.replay.judge import always_nonfinite, horizon, judge, one_step_error
+from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
 from jaxdoctor.replay.plan import Lane
 
 LEAVES = ("qLD", "qacc", "qpos")
@@ -26,14 +26,14 @@ def rollout(bad=(), *, steps=6, replays=2, distance=None, error=None):
 def test_the_first_step_and_the_first_field_in_pipeline_order_are_named():
     ill = rollout([(4, 0, "qLD"), (2, 1, "qpos"), (2, 1, "qacc")])
 
-    found = judge(Lane(), [ill], replays=2)
+    found = judgement_of(Lane(), [ill], replays=2)
 
     assert (found.failed, found.first_bad_step, found.first_bad_field) == (2, 2, "qacc")
     assert found.bad_fields == ("qLD", "qacc", "qpos")
 
 
 def test_a_failure_that_never_reaches_the_state_is_hidden():
-    found = judge(Lane(), [rollout([(0, 0, "qacc"), (1, 1, "qpos")])], replays=2)
+    found = judgement_of(Lane(), [rollout([(0, 0, "qacc"), (1, 1, "qpos")])], replays=2)
 
     assert (found.failed, found.hidden) == (2, 1)
 
@@ -42,13 +42,13 @@ def test_parts_of_the_replays_are_one_ensemble():
     """The second part ended early because all in it had failed; what was not asked for is left out."""
     parts = [rollout(), rollout([(0, 0, "qpos"), (0, 1, "qpos")], steps=3)]
 
-    assert judge(Lane(), parts, replays=3).failed == 1
-    assert judge(Lane(), parts, replays=4).failed == 2
-    assert judge(Lane(), parts, replays=4).steps == 6
+    assert judgement_of(Lane(), parts, replays=3).failed == 1
+    assert judgement_of(Lane(), parts, replays=4).failed == 2
+    assert judgement_of(Lane(), parts, replays=4).steps == 6
 
 
 def test_fields_set_aside_are_not_judged():
-    assert judge(Lane(), [rollout([(0, 0, "qLD")])], replays=2, aside=("qLD",)).failed == 0
+    assert judgement_of(Lane(), [rollout([(0, 0, "qLD")])], replays=2, aside=("qLD",)).failed == 0
 
 
 def test_only_what_is_never_finite_in_a_finite_replay_is_set_aside():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Counter
+from jaxdoctor.facts.checkpoint import Checkpoint, SavedCounter
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -56,7 +56,7 @@ def counter_disagrees(checkpoint: Checkpoint) -> Hits:
             yield from _beside_name(checkpoint, step)
 
 
-def _beside_optimizer(checkpoint: Checkpoint, step: Counter) -> Iterator[Hit]:
+def _beside_optimizer(checkpoint: Checkpoint, step: SavedCounter) -> Iterator[Hit]:
     above = step.path.rpartition("/")[0]
     own = [
         counter
@@ -70,7 +70,7 @@ def _beside_optimizer(checkpoint: Checkpoint, step: Counter) -> Iterator[Hit]:
         yield _hit(checkpoint, step, counts[0].path, counts[0].value)
 
 
-def _beside_name(checkpoint: Checkpoint, step: Counter) -> Iterator[Hit]:
+def _beside_name(checkpoint: Checkpoint, step: SavedCounter) -> Iterator[Hit]:
     named = checkpoint.named_step
     if named is None or named <= 0 or step.value <= 0 or not _apart(step.value, named):
         return
@@ -82,7 +82,7 @@ def _apart(first: float, second: float) -> bool:
     return abs(first - second) > 1
 
 
-def _hit(checkpoint: Checkpoint, step: Counter, other: str, value: float) -> Hit:
+def _hit(checkpoint: Checkpoint, step: SavedCounter, other: str, value: float) -> Hit:
     return Hit(
         location=Location(path=checkpoint.path, leaf=step.path, step=checkpoint.step),
         message=f"{step.path} is {step.value} and {other} is {value}",

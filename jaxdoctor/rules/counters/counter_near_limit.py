@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Counter, Expectations, Series
+from jaxdoctor.facts.checkpoint import Checkpoint, Expectations, SavedCounter, Series
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -52,7 +52,7 @@ def counter_near_limit(series: Series) -> Hits:
             yield from _judge(series, newest, counter)
 
 
-def _judge(series: Series, saved: Checkpoint, counter: Counter) -> Iterator[Hit]:
+def _judge(series: Series, saved: Checkpoint, counter: SavedCounter) -> Iterator[Hit]:
     assert counter.limit is not None
     share = counter.value / counter.limit
     reached = _planned(saved, counter, series.expectations)
@@ -84,7 +84,7 @@ def _judge(series: Series, saved: Checkpoint, counter: Counter) -> Iterator[Hit]
     )
 
 
-def _planned(saved: Checkpoint, counter: Counter, told: Expectations) -> float | None:
+def _planned(saved: Checkpoint, counter: SavedCounter, told: Expectations) -> float | None:
     """What the counter will be at the planned number of steps, as far as it follows the steps."""
     if told.planned_steps is None or counter.value <= 0:
         return None
@@ -93,7 +93,7 @@ def _planned(saved: Checkpoint, counter: Counter, told: Expectations) -> float |
     return counter.value / saved.step * told.planned_steps
 
 
-def _rate(series: Series, counter: Counter) -> float | None:
+def _rate(series: Series, counter: SavedCounter) -> float | None:
     """What the user tells wins over what the saves tell; the saves then tell how often it counts a step."""
     own, told = series.rate_of(counter.path), series.expectations.steps_per_second
     if told is None:
@@ -101,7 +101,7 @@ def _rate(series: Series, counter: Counter) -> float | None:
     return told * own / series.rate if own and series.rate else told
 
 
-def _when(series: Series, saved: Checkpoint, counter: Counter) -> dt.datetime | None:
+def _when(series: Series, saved: Checkpoint, counter: SavedCounter) -> dt.datetime | None:
     rate = _rate(series, counter)
     if not rate or saved.saved_at is None or counter.limit is None:
         return None

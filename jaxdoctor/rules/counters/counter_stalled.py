@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Counter, Series, Sighting
+from jaxdoctor.facts.checkpoint import Checkpoint, SavedCounter, Series, Sighting
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -49,7 +49,7 @@ def counter_stalled(series: Series) -> Hits:
             yield from _first(_stopped(beyond), _suspect(beyond), _growing(beyond))
 
 
-def _is_beyond(counter: Counter) -> bool:
+def _is_beyond(counter: SavedCounter) -> bool:
     return counter.type.kind == "float" and counter.limit is not None and counter.value >= counter.limit
 
 
@@ -84,7 +84,7 @@ def _growing(beyond: tuple[Sighting, ...]) -> Iterator[Hit]:
     yield _hit(saved, counter, message, Severity.NOTE)
 
 
-def _spelled(counter: Counter) -> str:
+def _spelled(counter: SavedCounter) -> str:
     assert counter.limit is not None
     times, rest = divmod(int(counter.value), counter.limit)
     power = f"2^{counter.limit.bit_length() - 1}"
@@ -93,7 +93,7 @@ def _spelled(counter: Counter) -> str:
     return f"{counter.value:.0f} = {power}" + (f" * {times}" if times > 1 else "")
 
 
-def _hit(saved: Checkpoint, counter: Counter, message: str, severity: Severity | None = None) -> Hit:
+def _hit(saved: Checkpoint, counter: SavedCounter, message: str, severity: Severity | None = None) -> Hit:
     return Hit(
         location=Location(path=saved.path, leaf=counter.path, step=saved.step),
         message=message,

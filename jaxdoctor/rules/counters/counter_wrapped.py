@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Counter, Leaf, Role, Series, Sighting
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, SavedCounter, Series, Sighting
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -85,7 +85,7 @@ def _fell(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
             )
 
 
-def _wraps(counter: Counter) -> bool:
+def _wraps(counter: SavedCounter) -> bool:
     return counter.type.integral and counter.type.bits == 32 and counter.halves is None  # noqa: PLR2004
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Counter, Series
+from jaxdoctor.facts.checkpoint import Checkpoint, SavedCounter, Series
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -51,7 +51,7 @@ def split_counter_carry(series: Series) -> Hits:
             yield from _lost(earlier, before, later, after)
 
 
-def _signed(saved: Checkpoint, counter: Counter) -> Iterator[Hit]:
+def _signed(saved: Checkpoint, counter: SavedCounter) -> Iterator[Hit]:
     assert counter.halves is not None
     low = counter.halves[1]
     if low.type.kind == "int":
@@ -64,7 +64,7 @@ def _signed(saved: Checkpoint, counter: Counter) -> Iterator[Hit]:
         )
 
 
-def _lost(earlier: Checkpoint, before: Counter, later: Checkpoint, after: Counter) -> Iterator[Hit]:
+def _lost(earlier: Checkpoint, before: SavedCounter, later: Checkpoint, after: SavedCounter) -> Iterator[Hit]:
     first, second = int(before.value), int(after.value)
     fell = (second & 0xFFFFFFFF) < (first & 0xFFFFFFFF)
     grown = (second - first) % (1 << 32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Severity
-from jaxdoctor.facts.signature import Counter, Fate, Signature
+from jaxdoctor.facts.signature import Fate, Signature, UpdateCounter
 from jaxdoctor.rules.rule import Hits, rule
 
 COUNT = "count in jaxdoctor.remedies.StepCounter and divide by its as_float32()"
@@ -53,7 +53,7 @@ def counter_will_stall(signature: Signature) -> Hits:
             yield _hit(signature, counter, min(severity, Severity.WARNING) if held_back else severity)
 
 
-def _hit(signature: Signature, counter: Counter, severity: Severity) -> Hit:
+def _hit(signature: Signature, counter: UpdateCounter, severity: Severity) -> Hit:
     assert counter.calls is not None
     rounded = counter.inexact_after is not None and counter.inexact_after < counter.calls
     inexact = f", is rounded from call {counter.inexact_after:,} on" if rounded else ""

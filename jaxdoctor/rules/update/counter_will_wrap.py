@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Severity
-from jaxdoctor.facts.signature import Counter, Fate, Signature
+from jaxdoctor.facts.signature import Fate, Signature, UpdateCounter
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -48,7 +48,7 @@ def counter_will_wrap(signature: Signature) -> Hits:
             yield _hit(signature, counter, severity)
 
 
-def _hit(signature: Signature, counter: Counter, severity: Severity) -> Hit:
+def _hit(signature: Signature, counter: UpdateCounter, severity: Severity) -> Hit:
     assert counter.calls is not None
     after = counter.when(signature.calls_per_second)
     most = "by at most" if counter.conditional else "by"

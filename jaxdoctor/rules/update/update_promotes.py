@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Severity
-from jaxdoctor.facts.signature import Change, Signature, Site
+from jaxdoctor.facts.signature import Change, Signature, SourceLine
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -63,14 +63,14 @@ def update_promotes(signature: Signature) -> Hits:
         yield _hit(signature, site)
 
 
-def _fix(site: Site) -> str:
+def _fix(site: SourceLine) -> str:
     if not site.library:
         return f"at {site.place}, cast the {site.partner} operand with .astype(jnp.{site.dtype_from})"
     caller = site.through[-1] if site.through else "your code"
     return f"the place is a package's: give it a scalar of dtype {site.dtype_from} from {caller}"
 
 
-def _hit(signature: Signature, site: Site) -> Hit:
+def _hit(signature: Signature, site: SourceLine) -> Hit:
     return Hit(
         location=signature.location(site=site),
         message=f"{site.dtype_from} becomes {site.dtype_to}{site.cause}{signature.context}",

@@ -69,7 +69,7 @@ class Pickled:
     """The offset behind the pickle."""
 
 
-class _Machine:
+class _Interpreter:
     def __init__(self, cursor: Cursor, allowance: int) -> None:
         self.cursor = cursor
         self.allowance = allowance
@@ -321,46 +321,46 @@ def _line_number(cursor: Cursor) -> int:
 
 
 STOP = ord(".")
-OPERATIONS: dict[int, Callable[[_Machine], None]] = {
-    ord("("): _Machine.mark,
-    ord("0"): _Machine.drop,
-    ord("1"): _Machine.pop_mark,
-    ord("2"): _Machine.duplicate,
-    ord("p"): _Machine.remember_at_line,
+OPERATIONS: dict[int, Callable[[_Interpreter], None]] = {
+    ord("("): _Interpreter.mark,
+    ord("0"): _Interpreter.drop,
+    ord("1"): _Interpreter.pop_mark,
+    ord("2"): _Interpreter.duplicate,
+    ord("p"): _Interpreter.remember_at_line,
     ord("q"): lambda machine: machine.remember(1),
     ord("r"): lambda machine: machine.remember(4),
-    0x94: _Machine.memoize,
-    ord("g"): _Machine.recall_at_line,
+    0x94: _Interpreter.memoize,
+    ord("g"): _Interpreter.recall_at_line,
     ord("h"): lambda machine: machine.recall(1),
     ord("j"): lambda machine: machine.recall(4),
-    ord("l"): _Machine.make_list,
-    ord("t"): _Machine.make_tuple,
+    ord("l"): _Interpreter.make_list,
+    ord("t"): _Interpreter.make_tuple,
     0x85: lambda machine: machine.make_short_tuple(1),
     0x86: lambda machine: machine.make_short_tuple(2),
     0x87: lambda machine: machine.make_short_tuple(3),
-    ord("d"): _Machine.make_table,
-    0x91: _Machine.make_frozen_set,
-    ord("a"): _Machine.append,
-    ord("e"): _Machine.extend,
-    0x90: _Machine.extend,
-    ord("s"): _Machine.set_item,
-    ord("u"): _Machine.set_items,
-    ord("c"): _Machine.global_lines,
-    0x93: _Machine.stack_global,
+    ord("d"): _Interpreter.make_table,
+    0x91: _Interpreter.make_frozen_set,
+    ord("a"): _Interpreter.append,
+    ord("e"): _Interpreter.extend,
+    0x90: _Interpreter.extend,
+    ord("s"): _Interpreter.set_item,
+    ord("u"): _Interpreter.set_items,
+    ord("c"): _Interpreter.global_lines,
+    0x93: _Interpreter.stack_global,
     0x82: lambda machine: machine.extension(1),
     0x83: lambda machine: machine.extension(2),
     0x84: lambda machine: machine.extension(4),
-    ord("R"): _Machine.reduce,
-    0x81: _Machine.reduce,
-    0x92: _Machine.new_object_with_keywords,
-    ord("b"): _Machine.build,
-    ord("i"): _Machine.instance,
-    ord("o"): _Machine.object,
-    ord("P"): _Machine.persistent_line,
-    ord("Q"): _Machine.persistent,
-    0x80: _Machine.protocol,
-    0x95: _Machine.frame,
-    0x98: _Machine.nothing,
+    ord("R"): _Interpreter.reduce,
+    0x81: _Interpreter.reduce,
+    0x92: _Interpreter.new_object_with_keywords,
+    ord("b"): _Interpreter.build,
+    ord("i"): _Interpreter.instance,
+    ord("o"): _Interpreter.object,
+    ord("P"): _Interpreter.persistent_line,
+    ord("Q"): _Interpreter.persistent,
+    0x80: _Interpreter.protocol,
+    0x95: _Interpreter.frame,
+    0x98: _Interpreter.nothing,
 }
 """What every opcode that is no literal does to the machine. NEWOBJ is REDUCE with a class."""
 
@@ -372,7 +372,7 @@ def read_pickle(cursor: Cursor, allowance: int) -> Pickled:
         cursor: stands at the pickle's first byte, and behind its last one afterwards.
         allowance: bytes of memory that its objects may take, about.
     """
-    machine = _Machine(cursor, allowance)
+    machine = _Interpreter(cursor, allowance)
     found = machine.found
     try:
         machine.run()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxdoctor.facts.dtypes import dtype_named
-from jaxdoctor.facts.signature import Counter, Fate, Site
+from jaxdoctor.facts.signature import Fate, SourceLine, UpdateCounter
 from jaxdoctor.programs.authors import user_frames
 from jaxdoctor.programs.graph import Graph, Op, depends, site_of
 from jaxdoctor.updates.trace import limits
@@ -20,7 +20,7 @@ NO_COUNTERS = ("key", "rng", "seed")
 
 def counters_of(
     first: Round, graph: Graph, *, starts: Sequence[Meaning], constants: Sequence[Meaning]
-) -> Iterator[Counter]:
+) -> Iterator[UpdateCounter]:
     """Every leaf that a call adds to, or, of integers, changes in a way that cannot be told."""
     state, jaxpr = first.before.arrays, first.closed.jaxpr
     inputs: list[Meaning] = [Count(index) if _may_count(leaf) else None for index, leaf in enumerate(state)]
@@ -43,7 +43,9 @@ def counters_of(
         elif meanings[out] is not None:
             yield from _counter(path, leaf, index, meanings[out], _number(starts[index]))
         elif _is_hidden(path, leaf) and depends(graph.outputs[out], graph.inputs[index]):
-            yield Counter(leaf=path, dtype=str(leaf.dtype), fate=Fate.UNKNOWN, start=_number(starts[index]))
+            yield UpdateCounter(
+                leaf=path, dtype=str(leaf.dtype), fate=Fate.UNKNOWN, start=_number(starts[index])
+            )
 
 
 def _is_hidden(path: str, leaf: Any) -> bool:
@@ -61,7 +63,9 @@ def _number(meaning: Meaning) -> float | int | None:
     return meaning.value if isinstance(meaning, Known) else None
 
 
-def _counter(path: str, leaf: Any, index: int, meaning: Meaning, start: float | None) -> Iterator[Counter]:
+def _counter(
+    path: str, leaf: Any, index: int, meaning: Meaning, start: float | None
+) -> Iterator[UpdateCounter]:
     if not isinstance(meaning, Count) or meaning.leaf != index:
         return
     dtype, whole = str(leaf.dtype), dtype_named(str(leaf.dtype)).integral
@@ -69,10 +73,10 @@ def _counter(path: str, leaf: Any, index: int, meaning: Meaning, start: float | 
     if increment == 0:
         return
     if meaning.resets:
-        yield Counter(leaf=path, dtype=dtype, fate=Fate.RESETS, start=start, site=site)
+        yield UpdateCounter(leaf=path, dtype=dtype, fate=Fate.RESETS, start=start, site=site)
     elif increment is None:
         if whole:
-            yield Counter(leaf=path, dtype=dtype, fate=Fate.UNKNOWN, start=start, site=site)
+            yield UpdateCounter(leaf=path, dtype=dtype, fate=Fate.UNKNOWN, start=start, site=site)
     elif whole:
         yield limits.of_integer(
             path,
@@ -96,7 +100,7 @@ def _increment(count: Count) -> float | int | None:
     return count.high if count.high > 0 else count.low
 
 
-def _site(count: Count, dtype: str) -> Site | None:
+def _site(count: Count, dtype: str) -> SourceLine | None:
     if count.equation is None:
         return None
     frames = user_frames(count.equation)
@@ -113,9 +117,9 @@ def _pairs(first: Round) -> Iterator[str]:
             yield from (path, f"{path[:-2]}hi")
 
 
-def _pair(path: str, low: Meaning) -> Counter:
+def _pair(path: str, low: Meaning) -> UpdateCounter:
     name = path.rpartition("/")[0] or path
     increment = _increment(low) if isinstance(low, Count) else None
     if not increment:
-        return Counter(leaf=name, dtype="uint32x2", fate=Fate.UNKNOWN)
+        return UpdateCounter(leaf=name, dtype="uint32x2", fate=Fate.UNKNOWN)
     return limits.of_integer(name, "uint32x2", increment=int(increment), start=None)

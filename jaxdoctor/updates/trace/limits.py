@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from jaxdoctor.facts.dtypes import dtype_named
-from jaxdoctor.facts.signature import Counter, Fate, Site
+from jaxdoctor.facts.signature import Fate, SourceLine, UpdateCounter
 
 LARGEST_EXPONENT: Mapping[str, int] = {"float64": 1024, "float32": 128, "float16": 16, "bfloat16": 128}
 """Every finite value is below 2 to this power."""
@@ -21,8 +21,8 @@ def of_integer(
     start: int | None,
     limit: int | None = None,
     conditional: bool = False,
-    site: Site | None = None,
-) -> Counter:
+    site: SourceLine | None = None,
+) -> UpdateCounter:
     """A count that wraps, or that the program holds back at a limit of its own.
 
     A start that is not known is taken for 0, which every framework begins with.
@@ -35,7 +35,7 @@ def of_integer(
     else:
         fate, end = Fate.WRAPS, highest if increment > 0 else lowest
         calls = abs(end - begin) // abs(increment) + 1
-    return Counter(
+    return UpdateCounter(
         leaf=leaf,
         dtype=dtype,
         fate=fate,
@@ -63,11 +63,11 @@ def of_float(
     increment: float,
     start: float | None,
     conditional: bool = False,
-    site: Site | None = None,
-) -> Counter:
+    site: SourceLine | None = None,
+) -> UpdateCounter:
     """A floating-point count, which first rounds its sums and then stands still."""
     calls, limit, inexact = stall(abs(increment), abs(start or 0.0), dtype)
-    return Counter(
+    return UpdateCounter(
         leaf=leaf,
         dtype=dtype,
         fate=Fate.STALLS,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jaxdoctor.facts.dtypes import dtype_named
-from jaxdoctor.facts.signature import LeafSignature, Site
+from jaxdoctor.facts.signature import LeafSignature, SourceLine
 from jaxdoctor.programs.graph import Graph, Op, Value, site_of
 
 MOST_SITES = 3
@@ -19,18 +19,18 @@ HALF = ("bfloat16", "float16")
 SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "copy", "transpose", "expand_dims"}
 
 
-def of_drift(graph: Graph, output: Value, leaf: LeafSignature) -> tuple[Site, ...]:
+def of_drift(graph: Graph, output: Value, leaf: LeafSignature) -> tuple[SourceLine, ...]:
     """The places where what becomes this leaf takes on its new dtype or weak type, likeliest first."""
     before = f"{'~' * leaf.weak_in}{leaf.dtype_in}"
     found = [(op, value) for op, value in _boundaries(output, weak=leaf.dtype_in == leaf.dtype_out)]
     sites = [_boundary_site(graph, op, value) for op, value in found]
     if not sites and output.argument is not None:
-        return (Site(file=None, primitive="argument", dtype_from=before, dtype_to=output.type_name),)
+        return (SourceLine(file=None, primitive="argument", dtype_from=before, dtype_to=output.type_name),)
     matching = [site for site in sites if site.dtype_from == before] or sites
     return tuple(_distinct(sorted(matching, key=_suspicion))[:MOST_SITES])
 
 
-def _suspicion(site: Site) -> tuple[bool, bool, bool]:
+def _suspicion(site: SourceLine) -> tuple[bool, bool, bool]:
     scalar = site.partner is not None and site.partner.endswith("[]")
     return (not (site.implicit and scalar), not site.implicit, site.file is None)
 
@@ -56,7 +56,7 @@ def _boundaries(output: Value, *, weak: bool) -> Iterator[tuple[Op, Value]]:
                 waiting.append(source)
 
 
-def _boundary_site(graph: Graph, op: Op, value: Value) -> Site:
+def _boundary_site(graph: Graph, op: Op, value: Value) -> SourceLine:
     widest = max(op.inputs, key=_width, default=None)
     origin = widest.type_name if widest is not None else value.type_name
     return site_of(op, origin, value.type_name, _partner(graph, op))
@@ -85,7 +85,7 @@ def _root(value: Value) -> Value:
     return value
 
 
-def promotions(graph: Graph, known: Iterable[Site]) -> tuple[Site, ...]:
+def promotions(graph: Graph, known: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
     """Where a wider scalar makes a half-precision array wide, though JAX was not asked to."""
     told = {(site.file, site.line) for site in known}
     found = []
@@ -107,7 +107,7 @@ def _is_narrowed_again(graph: Graph, op: Op) -> bool:
     return bool(later) and all(user.outputs[0].dtype == op.inputs[0].dtype for user in later)
 
 
-def wide(graph: Graph) -> tuple[Site, ...]:
+def wide(graph: Graph) -> tuple[SourceLine, ...]:
     """Where a strong 64-bit array comes out of an operation that none went into. Scalars cost nothing."""
     found = []
     for op in graph.ops:
@@ -124,7 +124,7 @@ def _is_wide(value: Value) -> bool:
     return value.dtype in {"float64", "complex128"} and not value.weak and value.shape != ()
 
 
-def callbacks(graph: Graph) -> tuple[Site, ...]:
+def callbacks(graph: Graph) -> tuple[SourceLine, ...]:
     """Operations that ask the host."""
     found = [
         site_of(op, "", "") for op in graph.ops if "callback" in op.primitive or op.primitive == "debug_print"
@@ -132,8 +132,8 @@ def callbacks(graph: Graph) -> tuple[Site, ...]:
     return tuple(_distinct(found))
 
 
-def _distinct(sites: Iterable[Site]) -> list[Site]:
-    first: dict[Any, Site] = {}
+def _distinct(sites: Iterable[SourceLine]) -> list[SourceLine]:
+    first: dict[Any, SourceLine] = {}
     for site in sites:
         first.setdefault((site.file, site.line or site.primitive, site.dtype_from, site.dtype_to), site)
     return list(first.values())

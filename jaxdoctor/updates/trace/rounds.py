@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from jaxdoctor.errors import UsageError
-from jaxdoctor.updates.trace.target import Subject
+from jaxdoctor.updates.trace.target import Traced
 from jaxdoctor.updates.trace.tree import Abstract, abstract, arrays_of
 
 MOST_ROUNDS = 8
@@ -57,7 +57,7 @@ class Course:
     """Why a later trace failed."""
 
 
-def settle(subject: Subject) -> Course:
+def settle(subject: Traced) -> Course:
     """Traces until the types of what comes out are those of what went in."""
     state, arguments = abstract(subject.state), abstract(subject.args)
     rounds: list[Round] = []
@@ -83,7 +83,7 @@ def settle(subject: Subject) -> Course:
 
 
 def trace(
-    subject: Subject, state: Abstract, arguments: Abstract, pick: Pick | None = None
+    subject: Traced, state: Abstract, arguments: Abstract, pick: Pick | None = None
 ) -> tuple[Round, Pick]:
     """One call with abstract arrays."""
     count = len(state.arrays)
@@ -137,7 +137,7 @@ def _shapes(tree: Abstract, path: str) -> Any:
     return getattr(tree.leaves[tree.paths.index(path)], "shape", None)
 
 
-def loop_error(subject: Subject, first: Round, pick: Pick) -> str | None:
+def loop_error(subject: Traced, first: Round, pick: Pick) -> str | None:
     """What `jax.lax.scan` over the update says; None: it accepts it."""
     state, arguments = first.before, abstract(subject.args)
     whole = len(state.arrays) == len(state.leaves)

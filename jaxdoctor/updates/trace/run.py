@@ -13,13 +13,13 @@ import jax
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.parameters import Parameter
-from jaxdoctor.facts.signature import Change, Counter, LeafSignature, Signature
+from jaxdoctor.facts.signature import Change, LeafSignature, Signature, UpdateCounter
 from jaxdoctor.programs.graph import Graph
 from jaxdoctor.updates.trace import places
 from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
 from jaxdoctor.updates.trace.counters import counters_of
 from jaxdoctor.updates.trace.rounds import Round, loop_error, settle
-from jaxdoctor.updates.trace.target import Subject, build, find, raised
+from jaxdoctor.updates.trace.target import Traced, build, find, raised
 from jaxdoctor.updates.trace.transfer import Reading
 from jaxdoctor.updates.trace.tree import Static, abstract, compare
 from jaxdoctor.updates.trace.weights import params_tree
@@ -28,7 +28,7 @@ from jaxdoctor.workers.progress import Progress
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
 
-def examine(
+def trace_target(
     target: str,
     params: str | Sequence[Parameter] | None,
     dtypes: Sequence[str | None],
@@ -51,7 +51,7 @@ def examine(
     return signatures
 
 
-def _make(found: Any, target: str, source: Any, dtype: str | None) -> Subject:
+def _make(found: Any, target: str, source: Any, dtype: str | None) -> Traced:
     return build(found, target, params_tree(source, dtype))
 
 
@@ -59,12 +59,12 @@ def _make(found: Any, target: str, source: Any, dtype: str | None) -> Subject:
 class Story:
     """What is learnt while the target is built and traced."""
 
-    subject: Subject | None = None
+    subject: Traced | None = None
     rounds: tuple[Round, ...] = ()
     settled: int | None = None
     loop_error: str | None = None
 
-    def tell(self, make: Callable[[], Subject]) -> list[Any]:
+    def tell(self, make: Callable[[], Traced]) -> list[Any]:
         """Builds and traces. Returns the arrays whose values, when known, say where counters begin."""
         self.subject = subject = make()
         course = settle(subject)
@@ -83,7 +83,7 @@ def _values(state: Any) -> list[Any]:
     return [None if isinstance(leaf, jax.ShapeDtypeStruct) else leaf for leaf in kept]
 
 
-def sign(make: Callable[[], Subject], target: str) -> Signature:
+def sign(make: Callable[[], Traced], target: str) -> Signature:
     """The signature of what `make` returns.
 
     `make` itself is traced too, so that no array of the user's state is ever made. Where it needs real
@@ -99,7 +99,7 @@ def sign(make: Callable[[], Subject], target: str) -> Signature:
     return replace(signature, compilations=compiled, seconds=time.perf_counter() - started)
 
 
-def _told(make: Callable[[], Subject], target: str) -> tuple[Story, list[Meaning]]:
+def _told(make: Callable[[], Traced], target: str) -> tuple[Story, list[Meaning]]:
     story = Story()
     with contextlib.suppress(Exception, SystemExit):
         return story, _abstractly(story, make)
@@ -112,7 +112,7 @@ def _told(make: Callable[[], Subject], target: str) -> tuple[Story, list[Meaning
     return story, [meaning_of(array) for array in arrays]
 
 
-def _abstractly(story: Story, make: Callable[[], Subject]) -> list[Meaning]:
+def _abstractly(story: Story, make: Callable[[], Traced]) -> list[Meaning]:
     present: list[bool] = []
 
     def outer() -> list[Any]:
@@ -190,7 +190,7 @@ def _located(first: Round, graph: Graph) -> Iterator[LeafSignature]:
             yield replace(leaf, sites=places.of_drift(graph, output, leaf))
 
 
-def _results(subject: Subject, first: Round, graph: Graph) -> Iterator[LeafSignature]:
+def _results(subject: Traced, first: Round, graph: Graph) -> Iterator[LeafSignature]:
     """Of a transformation: each parameter against the update for it."""
     if subject.params is None:
         return
@@ -203,7 +203,7 @@ def _results(subject: Subject, first: Round, graph: Graph) -> Iterator[LeafSigna
         yield replace(leaf, sites=places.of_drift(graph, by_path[leaf.path], leaf)) if drifts else leaf
 
 
-def _counters(first: Round, graph: Graph, meanings: Sequence[Meaning]) -> tuple[Counter, ...]:
+def _counters(first: Round, graph: Graph, meanings: Sequence[Meaning]) -> tuple[UpdateCounter, ...]:
     count = len(first.before.arrays)
     return tuple(counters_of(first, graph, starts=meanings[:count], constants=meanings[count:]))
 

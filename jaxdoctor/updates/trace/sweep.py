@@ -16,7 +16,7 @@ from jaxdoctor.errors import JaxdoctorError, MissingExtraError, NothingExaminedE
 from jaxdoctor.facts.parameters import parse
 from jaxdoctor.facts.signature import Signature
 from jaxdoctor.updates.trace.run import is_x64, refusal, sign
-from jaxdoctor.updates.trace.target import Subject, first_line, of_transform
+from jaxdoctor.updates.trace.target import Traced, first_line, of_transform
 from jaxdoctor.updates.trace.weights import params_tree
 from jaxdoctor.workers.progress import Progress
 
@@ -76,7 +76,7 @@ def _signed(name: str, factory: Callable[..., Any], dtype: str) -> Signature:
         return replace(refusal(name, error), params_dtype=dtype, x64=is_x64())
 
 
-def _subject(name: str, factory: Callable[..., Any], dtype: str) -> Subject:
+def _subject(name: str, factory: Callable[..., Any], dtype: str) -> Traced:
     params = params_tree(PARAMETERS, dtype)
     if name == "lookahead":
         import optax  # noqa: PLC0415 (its own container for fast and slow parameters)

@@ -26,7 +26,7 @@ LONGEST_QUOTE = 320
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class Traced:
     """What is judged: `update(state, *args)` returns the next state, alone or first of a tuple."""
 
     update: Callable[..., Any]
@@ -92,7 +92,7 @@ def _load_file(path: Path) -> Any:
     return module
 
 
-def build(found: Any, target: str, params: Any) -> Subject:
+def build(found: Any, target: str, params: Any) -> Traced:
     """Calls the target, unless it is a transformation itself, and makes sense of what it returns.
 
     Raises:
@@ -120,7 +120,7 @@ def build(found: Any, target: str, params: Any) -> Subject:
             hint="leave it out, or let the function take them: def target(params): ...",
         )
     if isinstance(made, tuple) and len(made) > 1 and callable(made[0]):
-        return Subject(update=made[0], state=made[1], args=tuple(made[2:]))
+        return Traced(update=made[0], state=made[1], args=tuple(made[2:]))
     raise UsageError(f"{target} returned {_kind(made)}", hint=f"give {SHAPES}")
 
 
@@ -131,7 +131,7 @@ def is_transform(found: Any) -> bool:
     return callable(getattr(found, "init", None)) and callable(getattr(found, "update", None))
 
 
-def of_transform(transform: Any, params: Any) -> Subject:
+def of_transform(transform: Any, params: Any) -> Traced:
     """One step of a gradient transformation, whose gradients have the parameters' types."""
     if params is None:
         raise UsageError(
@@ -143,7 +143,7 @@ def of_transform(transform: Any, params: Any) -> Subject:
         new_updates, new_state = _called(transform.update, updates, state, params)
         return new_state, new_updates
 
-    return Subject(update=update, state=transform.init(params), args=(params, params), params=params, index=0)
+    return Traced(update=update, state=transform.init(params), args=(params, params), params=params, index=0)
 
 
 EXTRAS = ((), ("value", "grad", "value_fn"), ("value", "grad", "value_fn", "obj_fn"))

@@ -14,7 +14,7 @@ from jaxdoctor.facts.parameters import parse
 from jaxdoctor.facts.signature import Change
 from jaxdoctor.updates.check import Wish, check_update
 from jaxdoctor.updates.trace.run import sign
-from jaxdoctor.updates.trace.target import Subject, build, find, of_transform
+from jaxdoctor.updates.trace.target import Traced, build, find, of_transform
 from jaxdoctor.updates.trace.weights import params_tree
 
 PARAMETERS = parse("w=float32[8,4],b=float32[4]")
@@ -22,7 +22,7 @@ HERE = "tests/updates/trace/test_run.py"
 
 
 def signed(update, state, *args):
-    return sign(lambda: Subject(update=update, state=state, args=args), "x")
+    return sign(lambda: Traced(update=update, state=state, args=args), "x")
 
 
 def transform_signed(transform, dtype):
@@ -229,7 +229,7 @@ def test_a_target_that_needs_values_is_called_for_real():
 
     def make():
         size = int(jnp.arange(7).sum())
-        return Subject(update=lambda state: state + 1, state=jnp.zeros(size))
+        return Traced(update=lambda state: state + 1, state=jnp.zeros(size))
 
     signature = sign(make, "x")
 

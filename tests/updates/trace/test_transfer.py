@@ -12,12 +12,12 @@ import pytest
 from jaxdoctor.facts.signature import Fate
 from jaxdoctor.updates.trace.limits import of_integer, stall
 from jaxdoctor.updates.trace.run import sign
-from jaxdoctor.updates.trace.target import Subject
+from jaxdoctor.updates.trace.target import Traced
 
 
 def counters(update, state, *args):
     return {
-        each.leaf: each for each in sign(lambda: Subject(update=update, state=state, args=args), "x").counters
+        each.leaf: each for each in sign(lambda: Traced(update=update, state=state, args=args), "x").counters
     }
 
 
@@ -135,7 +135,7 @@ def test_a_start_that_a_traced_target_computes_is_known():
 
     def make():
         start = jnp.zeros((), jnp.int32) + 5 * 10
-        return Subject(update=lambda state: {"n": state["n"] + start}, state={"n": start})
+        return Traced(update=lambda state: {"n": state["n"] + start}, state={"n": start})
 
     (counter,) = sign(make, "x").counters
 
