@@ -11,7 +11,7 @@ from jaxdoctor.command import Command
 from jaxdoctor.options import ConfiguredFailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
 
 if TYPE_CHECKING:
-    from jaxdoctor.preflight.config.settings import Config
+    from jaxdoctor.config.settings import Config
 
 
 def preflight(
@@ -49,7 +49,7 @@ def preflight(
 ) -> None:
     """Examine everything that jaxdoctor.yaml names, cheap before dear, in one report."""
     if init:
-        from jaxdoctor.preflight.config.starter import write_starter
+        from jaxdoctor.config.starter import write_starter
 
         typer.echo(f"wrote {write_starter(config or Path('jaxdoctor.yaml'))}", err=True)
         return
@@ -80,8 +80,8 @@ def preflight(
 
 
 def _config(path: Path | None) -> Config:
+    from jaxdoctor.config.settings import load
     from jaxdoctor.errors import ConfigError
-    from jaxdoctor.preflight.config.settings import load
 
     chosen = load(path)
     if chosen.path is None:

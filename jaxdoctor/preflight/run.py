@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jaxdoctor.config.settings import Config
+from jaxdoctor.config.waivers import weighed
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
 from jaxdoctor.facts.outcome import Demand, Outcome
 from jaxdoctor.facts.report import Report
 from jaxdoctor.preflight.baseline import against
-from jaxdoctor.preflight.config.settings import Config
 from jaxdoctor.preflight.memory import Memory
 from jaxdoctor.preflight.subjects import Subject, subjects
-from jaxdoctor.preflight.waivers import weighed
 from jaxdoctor.prescriptions.from_findings import advice
 from jaxdoctor.prescriptions.merge import merged
 from jaxdoctor.rules.diagnose import diagnose

@@ -10,10 +10,10 @@ import time
 import numpy as np
 import pytest
 
+from jaxdoctor.config.settings import Config, ScanEntry
 from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.facts.report import Report
-from jaxdoctor.preflight.config.settings import Config, ScanEntry
 from jaxdoctor.preflight.memory import Memory
 from jaxdoctor.preflight.run import Choice, _demanding, preflight
 from jaxdoctor.preflight.subjects import subjects
@@ -199,7 +199,7 @@ def test_cheap_comes_before_dear(place):
 
 
 def test_level_one_leaves_rollouts_out(place):
-    from jaxdoctor.preflight.config.settings import ProbeEntry
+    from jaxdoctor.config.settings import ProbeEntry
 
     config = Config(path=place / "x", probes=(ProbeEntry(model="m.xml", cards=("a100", "here")),))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from jaxdoctor.config.settings import Config, Waiver, matches
 from jaxdoctor.facts.finding import Finding, Ignored, Severity
 from jaxdoctor.facts.report import Report
-from jaxdoctor.preflight.config.settings import Config, Waiver, matches
 from jaxdoctor.reports.fingerprint import relative
 
 

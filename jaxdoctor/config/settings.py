@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jaxdoctor.config.checking import YAML_WORDS, check
+from jaxdoctor.config.document import Located, find, parse
 from jaxdoctor.errors import ConfigError, UnknownNameError
-from jaxdoctor.preflight.config.checking import YAML_WORDS, check
-from jaxdoctor.preflight.config.document import Located, find, parse
 from jaxdoctor.rules.rule import RULES
 
 

@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from jaxdoctor.config.document import Located
 from jaxdoctor.errors import ConfigError
-from jaxdoctor.preflight.config.document import Located
 
 NAMES = {
     "object": "a mapping",

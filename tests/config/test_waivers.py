@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from jaxdoctor.config.settings import Config, Waiver
+from jaxdoctor.config.waivers import weighed
 from jaxdoctor.errors import ConfigError, UsageError
 from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.facts.report import Report
 from jaxdoctor.preflight.baseline import against, baseline, write_baseline
-from jaxdoctor.preflight.config.settings import Config, Waiver
-from jaxdoctor.preflight.waivers import weighed
 
 
 def finding(code="JD301", name="nonfinite-values", path="run/100", leaf="w", message="1 of 3", **rest):

@@ -5,12 +5,12 @@ import json
 import jsonschema
 import pytest
 
+from jaxdoctor.config.checking import schema
+from jaxdoctor.config.document import find, parse
+from jaxdoctor.config.settings import Config, load
+from jaxdoctor.config.starter import starter, write_starter
 from jaxdoctor.errors import ConfigError, UsageError
 from jaxdoctor.models.scenario import SCENARIOS
-from jaxdoctor.preflight.config.checking import schema
-from jaxdoctor.preflight.config.document import find, parse
-from jaxdoctor.preflight.config.settings import Config, load
-from jaxdoctor.preflight.config.starter import starter, write_starter
 from tests.paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "jaxdoctor.yaml"

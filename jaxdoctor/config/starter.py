@@ -10,7 +10,7 @@ from jaxdoctor.errors import UsageError
 
 def starter() -> str:
     """Its text."""
-    return files("jaxdoctor.preflight.config").joinpath("starter.yaml").read_text(encoding="utf-8")
+    return files("jaxdoctor.config").joinpath("starter.yaml").read_text(encoding="utf-8")
 
 
 def write_starter(path: Path) -> Path:
