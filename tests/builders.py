@@ -4,7 +4,8 @@ import json
 import os
 from dataclasses import replace
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Expectations, Leaf, Role, Series, Statistics
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
+from jaxdoctor.facts.series import Expectations, Series
 
 HOUR = 3600.0
 START = 1_700_000_000.0

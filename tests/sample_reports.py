@@ -1,6 +1,6 @@
 """Reports to write: one with everything in it, an empty one, a hostile one and a huge one."""
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Series
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Severity, Skipped
@@ -8,6 +8,7 @@ from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import BF16, F32, F64, TF32, TF32_TRUNCATED, precision_named
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import LeafSignature, Signature
 from jaxdoctor.facts.trial import Kind, Trial
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from jaxdoctor.checkpoints.roles import Assignment
 from jaxdoctor.checkpoints.statistics import Depth
-from jaxdoctor.facts.checkpoint import Expectations
+from jaxdoctor.facts.series import Expectations
 from jaxdoctor.storage.budget import DEFAULT_MEMORY
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from jaxdoctor.checkpoints.discover import run_of
 from jaxdoctor.checkpoints.options import Options
-from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.series import Series
 
 
 def in_runs(checkpoints: Sequence[Checkpoint], options: Options) -> list[Series]:

@@ -106,7 +106,7 @@ def _options(
     from jaxdoctor.checkpoints.options import Options
     from jaxdoctor.checkpoints.roles import assignment, expected_dtype
     from jaxdoctor.checkpoints.statistics import Depth
-    from jaxdoctor.facts.checkpoint import Expectations
+    from jaxdoctor.facts.series import Expectations
     from jaxdoctor.storage.budget import size_named
 
     return Options(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxdoctor.facts.checkpoint import SavedCounter, Series
+from jaxdoctor.facts.checkpoint import SavedCounter
+from jaxdoctor.facts.series import Series
 
 
 @dataclass(frozen=True, kw_only=True)

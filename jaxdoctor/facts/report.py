@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jaxdoctor.errors import FINDINGS, INTERRUPTED, NOTHING_EXAMINED
-from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Severity, Skipped
 from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.prescription import Prescription
+from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import Signature
 
 

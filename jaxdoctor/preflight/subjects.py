@@ -15,9 +15,9 @@ from jaxdoctor.checkpoints.roles import Assignment, expected_dtype, role_named
 from jaxdoctor.checkpoints.statistics import Depth
 from jaxdoctor.config.settings import Config, ProbeEntry, ScanEntry, UpdateEntry
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.facts.checkpoint import Expectations
 from jaxdoctor.facts.precision import precision_named
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.series import Expectations
 from jaxdoctor.machine.card import HERE
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import probe, scenario_ask

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxdoctor import __version__
-from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location
@@ -19,6 +19,7 @@ from jaxdoctor.facts.histories import histories
 from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import Signature
 from jaxdoctor.facts.trial import Trial
 from jaxdoctor.reports.wording import worst

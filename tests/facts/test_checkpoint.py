@@ -1,11 +1,11 @@
-"""What a checkpoint and a series tell of themselves."""
+"""What a checkpoint tells of itself."""
 
 import pytest
 
 from jaxdoctor.checkpoints.reader import READERS
-from jaxdoctor.facts.checkpoint import NEVER_JAX, Checkpoint, Series
+from jaxdoctor.facts.checkpoint import NEVER_JAX
 from jaxdoctor.facts.dtypes import dtype_named
-from tests.builders import START, checkpoint, counts, leaf, series
+from tests.builders import checkpoint, leaf
 
 
 def test_a_split_counter_is_one_count():
@@ -52,24 +52,6 @@ def test_a_python_number_has_no_limit():
     assert counter.limit is None
 
 
-def test_a_series_lists_its_counters():
-    history = counts("step", [10, 20]).histories["step"]
-
-    assert [(saved.step, counter.value) for saved, counter in history] == [(1000, 10), (2000, 20)]
-
-
-def test_the_rate_forgets_an_interval_that_went_backwards():
-    """A restart or a wrap in between leaves the rate as it is."""
-    run = counts("step", [1000, 2000, 500, 1500])
-
-    assert run.rate_of("step") == pytest.approx(1000 / 3600)
-    assert run.rate == pytest.approx(1000 / 3600)
-
-
-def test_a_rate_needs_two_saves():
-    assert series(checkpoint(step=1000, saved_at=START)).rate is None
-
-
 def test_dtypes_are_counted_by_role():
     saved = checkpoint(
         leaf("w", role="parameter"), leaf("b", role="parameter"), leaf("n", "int32", role="counter")
@@ -86,16 +68,3 @@ def test_an_integer_type_wraps_as_hardware_does():
 def test_formats_that_jax_does_not_restore_have_readers():
     """A renamed reader must not slip out of the list."""
     assert set(READERS.names()) >= NEVER_JAX
-
-
-def test_saves_of_one_moment_tell_no_rate():
-    """Files that were unpacked together have times, and those are not the run's."""
-    run = Series(
-        path="run",
-        checkpoints=tuple(
-            Checkpoint(path=f"run/{step}", format="npz", leaves=(), step=step, saved_at=1e9 + step / 1e6)
-            for step in (100, 200)
-        ),
-    )
-
-    assert run.rate is None

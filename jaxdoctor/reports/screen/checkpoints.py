@@ -5,9 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.histories import History, histories
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted, shortened
 from jaxdoctor.reports.screen.lines import bar, glyphs, labelled, say, table
 from jaxdoctor.reports.wording import DASH, dtypes, in_bytes, number, percent

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.histories import History, histories
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted
 from jaxdoctor.reports.web.counter_chart import COLOURS, counter_chart
 from jaxdoctor.reports.web.markup import Cell, Markup, figure, joined, path, table, tag

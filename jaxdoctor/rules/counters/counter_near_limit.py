@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Expectations, SavedCounter, Series
+from jaxdoctor.facts.checkpoint import Checkpoint, SavedCounter
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.series import Expectations, Series
 from jaxdoctor.rules.rule import Hits, rule
 
 NEAR = 0.9

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jaxdoctor.facts.checkpoint import Series
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.series import Series
 from jaxdoctor.rules.rule import Hits, rule
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Series
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.series import Series
 from jaxdoctor.rules.rule import Hits, rule
 
 IN_A_ROW = 2

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.facts.checkpoint import Series
 from jaxdoctor.facts.histories import histories
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.series import Series
 from jaxdoctor.reports.formats.html import FORMAT
 from jaxdoctor.reports.web.counter_chart import counter_chart
 from jaxdoctor.reports.web.horizon_chart import horizon_chart

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.facts.checkpoint import Series
 from jaxdoctor.facts.delivery import Arithmetic
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.series import Series
 from jaxdoctor.reports.formats.terminal import FORMAT
 from tests.sample_reports import (
     CHECKPOINTS,
