@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import signal
 import sys
 from typing import Annotated, NoReturn
 
@@ -11,7 +12,7 @@ import typer
 
 from jaxdoctor import __version__
 from jaxdoctor.command import COMMANDS
-from jaxdoctor.errors import BUG, INTERRUPTED, JaxdoctorError
+from jaxdoctor.errors import BUG, INTERRUPTED, TERMINATED, JaxdoctorError, interruption, terminated
 
 ISSUES = "https://github.com/jaxdoctor/jaxdoctor/issues"
 
@@ -54,14 +55,17 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             # A file name that is no UTF-8, or a log that is ASCII, must not end a report half way.
             stream.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         # What the other commands import is a tenth of the time of a small scan.
         build(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="jaxdoctor")
     except JaxdoctorError as error:
         fail(error)
     except SystemExit as end:
-        if end.code == INTERRUPTED:
-            typer.echo("interrupted", err=True)
+        # Typer turns a Ctrl-C that nobody caught into its own code.
+        if end.code in {INTERRUPTED, TERMINATED}:
+            typer.echo("terminated" if interruption() == TERMINATED else "interrupted", err=True)
+            sys.exit(interruption())
         raise
     except Exception:  # noqa: BLE001 (the last line of defence; it says that it is one)
         import traceback  # noqa: PLC0415 (only for a bug)
@@ -71,6 +75,12 @@ def main() -> NoReturn:
         typer.echo(f" help: report the lines above at {ISSUES}", err=True)
         sys.exit(BUG)
     sys.exit(0)
+
+
+def _terminate(_number: int, _frame: object) -> NoReturn:
+    """`timeout`, Slurm and a cancelled CI job send SIGTERM: what is known is reported, as after Ctrl-C."""
+    terminated()
+    raise KeyboardInterrupt
 
 
 def fail(error: JaxdoctorError) -> NoReturn:

@@ -8,6 +8,7 @@ JaxdoctorError                    exit code
 │   ├── UnreadableError           3   a file cannot be read as what it should be
 │   └── UnsupportedModelError     3   MuJoCo or MJX refuses the model
 ├── MissingExtraError             2   an optional package is not installed
+├── MissingPackageError           2   the environment that is examined lacks a package
 └── WorkerError                   3   a worker process died, hung or ran out of memory
 """
 
@@ -31,6 +32,21 @@ LISTABLE = 40
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells do."""
+
+TERMINATED = 143
+"""The exit code after SIGTERM, with which `timeout`, Slurm and CI end a job: 128 and its number."""
+
+_interruption = [INTERRUPTED]
+
+
+def terminated() -> None:
+    """Says that the signal which ended the work was SIGTERM."""
+    _interruption[0] = TERMINATED
+
+
+def interruption() -> int:
+    """The exit code of a partial report."""
+    return _interruption[0]
 
 
 class JaxdoctorError(Exception):
@@ -87,6 +103,18 @@ class MissingExtraError(UsageError):
         )
 
 
+class MissingPackageError(UsageError):
+    """The environment in which a worker runs lacks a package."""
+
+    def __init__(self, package: str, python: str) -> None:
+        # jaxdoctor's own extras hold all of these; an environment of the user's is not changed by itself.
+        super().__init__(
+            f"{package} is not installed for {python}",
+            hint=f"install it there ({python} -m pip install {package}), or name the Python that has it with "
+            "--python; checkpoints can be scanned without it",
+        )
+
+
 class NothingExaminedError(JaxdoctorError):
     """There was nothing to judge."""
 
@@ -101,6 +129,3 @@ class UnsupportedModelError(NothingExaminedError):
 
 class WorkerError(NothingExaminedError):
     """A worker process gave no result."""
-
-    code: int | None = None
-    """Its exit code, where it ended by itself."""

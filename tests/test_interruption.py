@@ -23,14 +23,14 @@ def test_a_scan_keeps_the_checkpoints_that_it_read(tmp_path, monkeypatch):
     """The signal comes while the second of three is read."""
     for step in (100, 200, 300):
         np.savez(tmp_path / f"step_{step}.npz", w=np.array([np.nan], "f4"))
-    read = scan.examined
+    read = scan.read_checkpoint
 
     def interrupted(found, *rest):
         if found.path.name == "step_200.npz":
             raise KeyboardInterrupt
         return read(found, *rest)
 
-    monkeypatch.setattr(scan, "examined", interrupted)
+    monkeypatch.setattr(scan, "read_checkpoint", interrupted)
 
     report = scan.scan([tmp_path], scan.Options())
 
@@ -49,7 +49,7 @@ def machine(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(probe, "examine", lambda *_, **__: seen)
+    monkeypatch.setattr(probe, "examine_machine", lambda *_, **__: seen)
     monkeypatch.setattr(probe, "_admit", lambda *_: None)
     monkeypatch.setattr(probe, "_examine", interrupted)
     return seen
@@ -71,7 +71,8 @@ def test_a_tour_names_the_scenarios_that_are_left(machine):
 
 
 @pytest.mark.slow
-def test_a_real_rollout_ends_at_once_and_leaves_no_worker():
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_real_rollout_ends_at_once_and_leaves_no_worker(number, code):
     """The signal comes while workers compile: the report comes within seconds, and nothing runs on."""
     process = subprocess.Popen(
         [sys.executable, "-m", "jaxdoctor", "probe", "--scenario", "quadruped", "--format", "json"],
@@ -82,12 +83,42 @@ def test_a_real_rollout_ends_at_once_and_leaves_no_worker():
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and "replay.sweep" not in _commands(process):
         time.sleep(0.2)
+    workers = _children(process)
 
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     stdout, _ = process.communicate(timeout=20)
 
-    assert process.returncode == 130
+    assert process.returncode == code
     assert json.loads(stdout)["partial"] is True
+    assert workers
+    assert not [worker for worker in workers if _runs(worker)]
+
+
+def test_a_terminated_scan_reports_what_it_read(tmp_path):
+    """SIGTERM is what `timeout`, Slurm and a cancelled CI job send: a partial report, and 143."""
+    for step in (100, 200):
+        np.savez(tmp_path / f"step_{step}.npz", w=np.array([np.nan], "f4"))
+    code = (
+        "import os, signal, sys\n"
+        "from jaxdoctor.checkpoints import scan\n"
+        "read = scan.read_checkpoint\n"
+        "def terminated(found, *rest):\n"
+        "    if found.path.name == 'step_200.npz':\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return read(found, *rest)\n"
+        "scan.read_checkpoint = terminated\n"
+        f"sys.argv = ['jaxdoctor', 'scan-checkpoint', {str(tmp_path)!r}, '--format', 'json']\n"
+        "from jaxdoctor.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 143
+    assert "terminated" in done.stderr
+    document = json.loads(done.stdout)
+    assert document["partial"] is True
+    assert document["exit_code"] == 143
+    assert [finding["code"] for finding in document["findings"]] == ["JD301"]
 
 
 def _commands(process):
@@ -95,3 +126,20 @@ def _commands(process):
     return subprocess.run(
         ["ps", "--ppid", str(process.pid), "-o", "args="], capture_output=True, text=True, check=False
     ).stdout
+
+
+def _children(process):
+    return [
+        int(each)
+        for each in subprocess.run(
+            ["ps", "--ppid", str(process.pid), "-o", "pid="], capture_output=True, text=True, check=False
+        ).stdout.split()
+    ]
+
+
+def _runs(number):
+    """Whether a process of that number exists and is no zombie."""
+    done = subprocess.run(
+        ["ps", "-p", str(number), "-o", "stat="], capture_output=True, text=True, check=False
+    )
+    return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")

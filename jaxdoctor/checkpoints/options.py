@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from jaxdoctor.checkpoints.roles import Assignment
 from jaxdoctor.checkpoints.statistics import Depth
+from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Expectations
 from jaxdoctor.storage.budget import DEFAULT_MEMORY
+from jaxdoctor.workers.task import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,3 +25,7 @@ class Options:
     expectations: Expectations = field(default_factory=Expectations)
     roles: tuple[Assignment, ...] = ()
     memory: int = DEFAULT_MEMORY
+
+
+SCAN: Task[[Sequence[Path], Options], Report] = Task("jaxdoctor.checkpoints.scan:scan", ours=True)
+"""A scan in a process of its own, which can be ended when its time is over."""

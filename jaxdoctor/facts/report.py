@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxdoctor.errors import FINDINGS, INTERRUPTED, NOTHING_EXAMINED
+from jaxdoctor.errors import FINDINGS, NOTHING_EXAMINED, interruption
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Environment
@@ -43,9 +43,9 @@ class Report:
     """What `--fail-on` said, so that a format can tell the exit code; None: never."""
 
     def exit_code(self, fail_on: Severity | None) -> int:
-        """0, 1, 3 or, for a partial report, 130; None for `fail_on` means never to fail on findings."""
+        """0, 1, 3 or, for a partial report, 130 or 143; with None for `fail_on` findings never fail."""
         if self.partial:
-            return INTERRUPTED
+            return interruption()
         if fail_on is not None and any(finding.severity >= fail_on for finding in self.findings):
             return FINDINGS
         return 0 if self.examined else NOTHING_EXAMINED

@@ -10,13 +10,11 @@ from jaxdoctor.errors import WorkerError
 from jaxdoctor.facts.delivery import SETTINGS, X64
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.machine.expected import level_of
-from jaxdoctor.machine.measured import Survey
+from jaxdoctor.machine.measured import SURVEY, Survey
 from jaxdoctor.machine.refused import Refusals, find_refusals
 from jaxdoctor.machine.xla_flags import XLA_FLAGS, read_xla_flags
 from jaxdoctor.workers.progress import Progress
 from jaxdoctor.workers.worker import WorkerTimeoutError, run
-
-SURVEY = "jaxdoctor.machine.measuring.measure:survey"
 
 PRECISION_VARIABLE = "JAX_DEFAULT_MATMUL_PRECISION"
 
@@ -85,14 +83,11 @@ class Look:
         seconds = max(1.0, self.deadline - time.monotonic())
         polite = {name: value for name, value in POLITE.items() if name not in os.environ}
         survey = run(
-            SURVEY,
-            tuple(settings),
-            seconds * SHARE_OF_MEASURING,
+            SURVEY(tuple(settings), seconds * SHARE_OF_MEASURING),
             environment={**polite, **self.refusals.variables, **(extra or {})},
-            time_limit=seconds,
+            deadline=time.monotonic() + seconds,
             progress=self.progress,
-            subject="the look at this device",
+            subject="measuring this device",
         )
-        assert isinstance(survey, Survey)
         self.surveys.append(survey)
         self.skipped += survey.skipped

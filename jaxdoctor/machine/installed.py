@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import time
 from collections.abc import Mapping
+
+from jaxdoctor.errors import JaxdoctorError
+from jaxdoctor.workers.interpreter import is_another
+from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.task import Task
+from jaxdoctor.workers.worker import run
 
 DISTRIBUTIONS = (
     "jax",
@@ -29,6 +36,32 @@ DISTRIBUTIONS = (
 def installed_versions() -> Mapping[str, str | None]:
     """The version of Python and of every distribution; None: not installed."""
     return {"python": platform.python_version()} | {name: _version(name) for name in DISTRIBUTIONS}
+
+
+INSTALLED: Task[[], Mapping[str, str | None]] = Task("jaxdoctor.machine.installed:answer_versions")
+
+ANSWER_SECONDS = 30.0
+
+
+def answer_versions(*, progress: Progress = SILENT) -> Mapping[str, str | None]:
+    """`installed_versions` as a worker's task."""
+    del progress
+    return dict(installed_versions())
+
+
+def versions_examined(deadline: float | None = None) -> Mapping[str, str | None]:
+    """What `installed_versions` says in the environment that is examined, whichever Python that is.
+
+    Args:
+        deadline: of `time.monotonic()`; by default half a minute from now.
+    """
+    if not is_another():
+        return installed_versions()
+    latest = time.monotonic() + ANSWER_SECONDS
+    try:
+        return run(INSTALLED(), deadline=min(deadline or latest, latest), subject="asking for versions")
+    except JaxdoctorError:
+        return dict.fromkeys(("python", *DISTRIBUTIONS))
 
 
 def _version(name: str) -> str | None:

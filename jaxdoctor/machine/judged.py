@@ -20,7 +20,7 @@ from jaxdoctor.machine.card import ANY_TF32, HERE, Card, card_named, card_of_dev
 from jaxdoctor.machine.cores import pool_threads, usable_cores
 from jaxdoctor.machine.devices import PRECISION_VARIABLE, Look
 from jaxdoctor.machine.expected import deliveries_of_card, level_of
-from jaxdoctor.machine.installed import installed_versions
+from jaxdoctor.machine.installed import versions_examined
 from jaxdoctor.machine.measured import Survey
 from jaxdoctor.machine.nvidia import NvidiaSmi, ask_nvidia_smi, kernel_driver
 from jaxdoctor.machine.refused import Refusals
@@ -115,7 +115,7 @@ def _machine(asked: Card | None, look: Look, smi: Future[NvidiaSmi]) -> Machine:
     survey = look.surveys[0] if look.surveys else None
     here = _with_driver(survey.accelerator if survey else UNKNOWN, answer)
     judged = asked or _stand_in(here, answer)
-    versions = installed_versions()
+    versions = survey.versions if survey else versions_examined(look.deadline)
     setting = _setting(survey, look.refusals)
     measured = Deliveries(
         machine=here.name,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator
 from jaxdoctor.facts.finding import Skipped
+from jaxdoctor.workers.task import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,4 +24,11 @@ class Survey:
     """Every option that this JAX has."""
 
     products: tuple[Delivery, ...]
+    versions: Mapping[str, str | None]
+    """Of Python and every distribution that a report names, in that process's environment."""
+
     skipped: tuple[Skipped, ...]
+
+
+SURVEY: Task[[Sequence[str], float], Survey] = Task("jaxdoctor.machine.measuring.measure:survey")
+"""Names the device and measures its products at each of these settings, for so many seconds at most."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxdoctor.machine.xla_flags import XLA_FLAGS, XlaFlags
+from jaxdoctor.workers.interpreter import chosen, variables_of
 
 START = "import jax; jax.devices()"
 
@@ -113,9 +113,9 @@ def _complaint(variables: Mapping[str, str], deadline: float) -> list[str] | Non
     if left <= 0:
         return None
     try:
-        done = subprocess.run(  # noqa: S603 (our own interpreter)
-            [sys.executable, "-c", START],
-            env=dict(variables),
+        done = subprocess.run(  # noqa: S603 (the interpreter that is examined)
+            [chosen(), "-c", START],
+            env=variables_of(variables, ours=False),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=left,

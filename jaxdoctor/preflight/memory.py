@@ -14,7 +14,7 @@ from pathlib import Path
 from jaxdoctor import __version__
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.facts.report import Report
-from jaxdoctor.machine.installed import installed_versions
+from jaxdoctor.machine.installed import versions_examined
 from jaxdoctor.preflight.subjects import Subject
 from jaxdoctor.reports.json_read import read
 from jaxdoctor.reports.json_written import written
@@ -70,7 +70,7 @@ class Memory:
 def _digest(subject: Subject) -> str:
     depends = {
         "jaxdoctor": __version__,
-        "versions": dict(installed_versions()),
+        "versions": dict(versions_examined()),
         "settings": {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)},
         "kind": subject.kind,
         "entry": subject.entry,

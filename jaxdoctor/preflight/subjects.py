@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.discover import expand
-from jaxdoctor.checkpoints.options import Options
+from jaxdoctor.checkpoints.options import SCAN, Options
 from jaxdoctor.checkpoints.roles import Assignment, expected_dtype, role_named
 from jaxdoctor.checkpoints.statistics import Depth
 from jaxdoctor.config.settings import Config, ProbeEntry, ScanEntry, UpdateEntry
@@ -167,16 +168,12 @@ def _scanned(entry: ScanEntry, seconds: float, progress: Progress) -> Report:
         memory=size_named(entry.max_memory),
     )
     # In a process of its own only because that can be ended when the time is over.
-    report = run(
-        "jaxdoctor.checkpoints.scan:scan",
-        expand([entry.path], ()),
-        options,
-        time_limit=seconds,
+    return run(
+        SCAN(expand([entry.path], ()), options),
+        deadline=time.monotonic() + seconds,
         progress=progress,
         subject=f"the scan of {entry.path}",
     )
-    assert isinstance(report, Report)
-    return report
 
 
 def _checked(entry: UpdateEntry, seconds: float, progress: Progress) -> Report:

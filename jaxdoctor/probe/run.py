@@ -19,12 +19,11 @@ from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.trials import assemble
 from jaxdoctor.probe.workers import replay
+from jaxdoctor.replay.plan import ADMIT
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.worker import run
-
-ADMIT = "jaxdoctor.replay.prepare:admit"
 
 LEVELS = (1, 2, 3)
 """1: the machine only; 2: also a rollout; 3: also a batch of one, and more replays."""
@@ -73,7 +72,12 @@ def _admit(ask: Ask, progress: Progress) -> None:
     limit = min(MACHINE_SECONDS, ask.time_limit)
     # Where this takes too long the replay says so, with its reason.
     with contextlib.suppress(WorkerError):
-        run(ADMIT, ask.model, ask.controls, time_limit=limit, progress=progress, subject="reading the model")
+        run(
+            ADMIT(ask.model, ask.controls),
+            deadline=time.monotonic() + limit,
+            progress=progress,
+            subject="reading the model",
+        )
 
 
 def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:

@@ -6,7 +6,7 @@ import os
 import pickle
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +17,11 @@ from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import BF16, F32, TF32, TF32_TRUNCATED, Precision, Rounding
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.ask import Ask, replays_of
-from jaxdoctor.replay.first_step import TOO_SLOW
+from jaxdoctor.replay.first_step import FirstStepTimeoutError
 from jaxdoctor.replay.plan import (
+    NATIVE,
+    PREPARE,
+    SWEEP,
     NativePlan,
     NativeReplay,
     Prepared,
@@ -28,11 +31,8 @@ from jaxdoctor.replay.plan import (
 )
 from jaxdoctor.workers.cache import cache_variables
 from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.task import Call, R
 from jaxdoctor.workers.worker import WorkerTimeoutError, end_all, run
-
-PREPARE = "jaxdoctor.replay.prepare:prepare"
-SWEEP = "jaxdoctor.replay.sweep:sweep"
-NATIVE = "jaxdoctor.replay.native:replay"
 
 FIRST_STEP_SHARE = 0.4
 """Of the time that is left: after it the slower flags are tried, which answer within the rest."""
@@ -148,13 +148,13 @@ class _Replaying:
         plan = RecordPlan(
             model=ask.model, controls=ask.controls, replays=most, steps=ask.steps, seed=ask.seed
         )
-        prepared = run(
-            PREPARE, str(self.folder), plan,
-            environment=self.machine.variables, time_limit=max(self.left, 1), progress=self.progress,
+        return run(
+            PREPARE(str(self.folder), plan),
+            environment=self.machine.variables,
+            deadline=max(self.deadline, time.monotonic() + 1),
+            progress=self.progress,
             subject="recording the rollout",
-        )  # fmt: skip
-        assert isinstance(prepared, Prepared)
-        return prepared
+        )
 
     def _settings(self) -> list[str]:
         """What the device is asked natively; x64 first, because the others are compared with it."""
@@ -178,8 +178,8 @@ class _Replaying:
         widths = () if all_products else range(SWEEP_FROM, SWEEP_TO - 1, -1)
         lanes = max(1, min(MOST_LANES, ROWS // self.batch))
 
-        def plan(seconds: float, first_step_seconds: float) -> SweepPlan:
-            return SweepPlan(
+        def call(seconds: float, first_step_seconds: float) -> Call[Sweep]:
+            plan = SweepPlan(
                 batch=self.batch,
                 replays=self.replays,
                 most_replays=self.replays if all_products else self.most,
@@ -192,10 +192,10 @@ class _Replaying:
                 all_products=all_products,
                 one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
             )
+            return SWEEP(str(self.folder), plan)
 
         subject = "the emulation of all products" if all_products else "the emulation"
-        answer = self._patiently(SWEEP, plan, {}, subject, self.progress)
-        assert isinstance(answer, Sweep)
+        answer = self._patiently(call, {}, subject, self.progress)
         for what in answer.unfinished:
             self.skipped.append(Skipped(subject=f"{self.ask.subject}: {subject}", reason=what))
         return answer
@@ -208,8 +208,8 @@ class _Replaying:
     def _native(self, setting: str) -> NativeReplay:
         is_reference = setting == "x64"
 
-        def plan(seconds: float, first_step_seconds: float) -> NativePlan:
-            return NativePlan(
+        def call(seconds: float, first_step_seconds: float) -> Call[NativeReplay]:
+            plan = NativePlan(
                 title=setting,
                 batch=self.batch,
                 replays=self.replays,
@@ -219,18 +219,17 @@ class _Replaying:
                 first_step_seconds=first_step_seconds,
                 one_by_one=self.ask.level > 2 and setting == "default",  # noqa: PLR2004
             )
+            return NATIVE(str(self.folder), plan)
 
         variables = {
             "JAX_ENABLE_X64": "1" if is_reference else "0",
             "JAX_DEFAULT_MATMUL_PRECISION": None if is_reference or setting == "default" else setting,
         }
         try:
-            answer = self._patiently(NATIVE, plan, variables, f"the replay at {setting}", SILENT)
+            return self._patiently(call, variables, f"the replay at {setting}", SILENT)
         finally:
             if is_reference:
                 self._say_there_is_no_reference()
-        assert isinstance(answer, NativeReplay)
-        return answer
 
     def _say_there_is_no_reference(self) -> None:
         """Where the x64 worker published none, nobody shall wait for it."""
@@ -239,8 +238,12 @@ class _Replaying:
             path.write_bytes(pickle.dumps(None))
 
     def _patiently(
-        self, task: str, plan: Any, variables: Mapping[str, str | None], subject: str, progress: Progress
-    ) -> Any:
+        self,
+        call: Callable[[float, float], Call[R]],
+        variables: Mapping[str, str | None],
+        subject: str,
+        progress: Progress,
+    ) -> R:
         """Runs a worker; once more with slower flags when its first step did not return."""
         for flags in ((QUICKER,), (QUICKER, WITHOUT_FUSION))[self.is_deep :]:
             seconds = self.left - RESERVE_SECONDS
@@ -249,19 +252,19 @@ class _Replaying:
             share = FIRST_STEP_SHARE if WITHOUT_FUSION not in flags else 1.0
             try:
                 return run(
-                    task, str(self.folder), plan(seconds, share * seconds),
+                    call(seconds, share * seconds),
                     environment=self._environment(variables, flags),
-                    time_limit=seconds + RESERVE_SECONDS,
+                    deadline=self.deadline,
                     progress=progress,
                     subject=subject,
-                )  # fmt: skip
+                )
             except WorkerTimeoutError as error:
                 raise NoAnswerError(subject, f"{error}; {error.hint}") from error
-            except WorkerError as error:
-                if error.code != TOO_SLOW:
-                    raise NoAnswerError(subject, f"{error}; {error.hint}") from error
+            except FirstStepTimeoutError as error:
                 if WITHOUT_FUSION in flags:
                     raise NoAnswerError(subject, STILL_TOO_SLOW) from error
+            except WorkerError as error:
+                raise NoAnswerError(subject, f"{error}; {error.hint}") from error
         raise AssertionError(subject)
 
     def _environment(

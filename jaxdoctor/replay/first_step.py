@@ -1,24 +1,30 @@
-"""Ends a worker whose compiler does not return, in a way that its parent can tell."""
+"""Ends a worker whose compiler does not return, with an error that its parent can act on."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Iterator
 
-TOO_SLOW = 75
-"""The exit code of a worker whose first step did not return in its share of the time (EX_TEMPFAIL)."""
+from jaxdoctor.errors import WorkerError
+from jaxdoctor.workers.progress import Progress
+
+
+class FirstStepTimeoutError(WorkerError):
+    """The first step did not return in its share of the time."""
 
 
 @contextlib.contextmanager
-def first_step_within(seconds: float) -> Iterator[None]:
-    """Ends this process with `TOO_SLOW` unless the body is through in time.
+def first_step_within(seconds: float, progress: Progress) -> Iterator[None]:
+    """Ends this process with a `FirstStepTimeoutError` unless the body is through in time.
 
     XLA:CPU can compile, or run, one step of a deep kinematic chain for minutes. Nothing in Python can stop
     it, and another set of flags answers at once.
     """
-    alarm = threading.Timer(seconds, os._exit, (TOO_SLOW,))
+    late = FirstStepTimeoutError(
+        f"the first step did not return within {seconds:.0f} s", hint="raise --time-limit"
+    )
+    alarm = threading.Timer(seconds, progress.end_with, (late,))
     alarm.daemon = True
     alarm.start()
     try:

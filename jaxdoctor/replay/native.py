@@ -29,7 +29,7 @@ def replay(folder: str, plan: NativePlan, *, progress: Progress) -> NativeReplay
     scratch = Scratch(folder)
     recording = scratch.recording()
     with scratch.busy():
-        with first_step_within(plan.first_step_seconds):
+        with first_step_within(plan.first_step_seconds, progress):
             progress.stage(f"compiling the step in {plan.title}")
             ensemble = Ensemble(
                 scratch.model(), batch=plan.batch, emulated=False, keeps_states=plan.is_reference

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.precision import F32, Precision
+from jaxdoctor.workers.task import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,3 +176,16 @@ class Sweep:
 
     unfinished: tuple[str, ...] = ()
     """What the time limit left out."""
+
+
+ADMIT: Task[[str, str | None], None] = Task("jaxdoctor.replay.prepare:admit")
+"""Refuses a model, or controls, that cannot be used."""
+
+PREPARE: Task[[str, RecordPlan], Prepared] = Task("jaxdoctor.replay.prepare:prepare")
+"""Records the rollout into the scratch folder."""
+
+SWEEP: Task[[str, SweepPlan], Sweep] = Task("jaxdoctor.replay.sweep:sweep")
+"""Replays what the scratch folder holds at every width of the plan."""
+
+NATIVE: Task[[str, NativePlan], NativeReplay] = Task("jaxdoctor.replay.native:replay")
+"""Replays what the scratch folder holds as JAX is configured in the worker."""

@@ -45,7 +45,7 @@ class _Sweeping:
         self.parts: dict[Lane, list[Rollout]] = {}
         self.reference: Reference | None = None
         self.unfinished: list[str] = []
-        with first_step_within(plan.first_step_seconds):
+        with first_step_within(plan.first_step_seconds, progress):
             progress.stage("compiling the step for every width")
             self.ensemble = Ensemble(
                 scratch.model(), batch=plan.batch, lanes=plan.lanes, all_products=plan.all_products

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +19,19 @@ from jaxdoctor.facts.signature import Fate, Signature
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.task import Task
 from jaxdoctor.workers.worker import WorkerTimeoutError, run
 
 SWEEP = "optax"
 """The target that stands for every transform which the installed optax exports."""
+
+TRACE: Task[[str, str | Sequence[Parameter] | None, Sequence[str | None]], list[Signature]] = Task(
+    "jaxdoctor.updates.trace.run:trace_target", users_code=True
+)
+"""Traces a target with these parameters at each dtype."""
+
+TRACE_OPTAX: Task[[Sequence[str]], list[Signature]] = Task("jaxdoctor.updates.trace.sweep:sweep")
+"""Traces every transform that optax exports, for parameters of these dtypes."""
 
 X64_SETTINGS: Mapping[str, tuple[bool | None, ...]] = {
     "as-set": (None,),
@@ -124,14 +134,12 @@ def _ask(
     environment = {"JAX_PLATFORMS": "cpu"} | ({} if x64 is None else {"JAX_ENABLE_X64": str(int(x64))})
     dtypes = wish.params_dtypes or (None,)
     sweep = wish.target == SWEEP
-    task = "jaxdoctor.updates.trace.sweep:sweep" if sweep else "jaxdoctor.updates.trace.run:trace_target"
-    arguments = (wish.params_dtypes,) if sweep else (wish.target, params, dtypes)
+    call = TRACE_OPTAX(wish.params_dtypes) if sweep else TRACE(wish.target, params, dtypes)
     try:
-        found: list[Signature] = run(
-            task,
-            *arguments,
+        return run(
+            call,
             environment=environment,
-            time_limit=wish.time_limit,
+            deadline=time.monotonic() + wish.time_limit,
             progress=progress,
             subject=wish.target,
         )
@@ -140,4 +148,3 @@ def _ask(
             f"{wish.target} did not end within {wish.time_limit:.0f} s",
             hint="raise --time-limit, or look for a loop that never ends or a download",
         ) from error
-    return found

@@ -6,7 +6,9 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NoReturn, Protocol
+
+from jaxdoctor.errors import JaxdoctorError
 
 
 class Progress(Protocol):
@@ -18,6 +20,12 @@ class Progress(Protocol):
     def reached(self, amount: float) -> None:
         """So much of the stage's total is done."""
 
+    def hand_over(self, part: object) -> None:
+        """A part of the answer, which is known from here on even if the rest never comes."""
+
+    def end_with(self, error: JaxdoctorError) -> NoReturn:
+        """Gives up the work with an error, from any thread."""
+
 
 class Silent:
     """Progress that nobody sees."""
@@ -27,6 +35,13 @@ class Silent:
 
     def reached(self, amount: float) -> None:
         """Says nothing."""
+
+    def hand_over(self, part: object) -> None:
+        """Nobody waits for it."""
+
+    def end_with(self, error: JaxdoctorError) -> NoReturn:
+        """There is no process to end but this one."""
+        raise error
 
 
 SILENT = Silent()
@@ -51,6 +66,13 @@ class _Bar:
     def reached(self, amount: float) -> None:
         self._amount = amount
         self._draw()
+
+    def hand_over(self, part: object) -> None:
+        """A bar shows no answers."""
+
+    def end_with(self, error: JaxdoctorError) -> NoReturn:
+        """There is no process to end but this one."""
+        raise error
 
     def _draw(self, *, restart: bool = False) -> None:
         if self._rich is None:

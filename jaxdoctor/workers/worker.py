@@ -7,19 +7,21 @@ and an unknown XLA flag ends the process. So everything that touches jax on beha
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import pickle
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-from jaxdoctor.errors import JaxdoctorError, WorkerError
+from jaxdoctor.errors import WorkerError
+from jaxdoctor.workers.interpreter import command, variables_of
 from jaxdoctor.workers.log import tell
+from jaxdoctor.workers.messages import NotPlainError, receive, send
 from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.task import Call, R
 
 PATIENT_POOLS = {"PJRT_NPROC": "16", "NPROC": "16"}
 """jaxlib 0.10.2's batched Cholesky on the CPU waits for ever on a pool of 2 threads; 16 are enough."""
@@ -36,58 +38,43 @@ class WorkerTimeoutError(WorkerError):
     """The time limit was reached."""
 
 
-class _Reporting:
-    """Progress that travels to the parent."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self._pipe = pipe
-
-    def stage(self, title: str, total: float | None = None) -> None:
-        self._send(("stage", (title, total)))
-
-    def reached(self, amount: float) -> None:
-        self._send(("reached", (amount,)))
-
-    def _send(self, message: object) -> None:
-        pickle.dump(message, self._pipe)
-        self._pipe.flush()
-
-
 def run(
-    task: str,
-    *arguments: Any,
+    call: Call[R],
+    *,
+    deadline: float,
     environment: Mapping[str, str | None] | None = None,
-    time_limit: float,
     progress: Progress = SILENT,
+    received: Callable[[Any], None] | None = None,
     subject: str = "the worker",
-) -> Any:
-    """Calls `package.module:function(*arguments, progress=...)` in a fresh interpreter.
+) -> R:
+    """Calls a task's function in a fresh interpreter: the one that `--python` names, or our own.
 
     Args:
-        task: the function. It takes a `progress` keyword.
-        arguments: anything that pickles.
+        call: the task with its arguments: `SWEEP(folder, plan)`.
+        deadline: the moment of `time.monotonic()` at which the process and its children are ended.
         environment: variables to set; None unsets one.
-        time_limit: seconds until the process and its children are ended.
         progress: is told what the function tells its own.
+        received: is called with every part of the answer that the function hands over, when it does.
         subject: what error messages call it: "the x64 replay".
 
     Returns:
         What the function returned.
 
     Raises:
-        WorkerTimeoutError: the time limit was reached.
+        WorkerTimeoutError: the deadline was reached.
         WorkerError: the process ended without a result.
         JaxdoctorError: the function raised it.
     """
-    variables = {**os.environ, **PATIENT_POOLS}
+    task, limit = call.task, max(deadline - time.monotonic(), 0.0)
+    variables = {**variables_of(os.environ, ours=task.ours), **PATIENT_POOLS}
     for name, value in (environment or {}).items():
         variables.pop(name, None)
         if value is not None:
             variables[name] = value
     told = "".join(f" {name}={value}" for name, value in (environment or {}).items())
-    tell(f"worker {task} for {subject}, at most {time_limit:.0f} s{told}")
-    process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-        [sys.executable, "-m", "jaxdoctor.workers.worker", task],
+    tell(f"worker {task.function} for {subject}, at most {limit:.0f} s{told}")
+    process = subprocess.Popen(  # noqa: S603 (our own file, in an interpreter that the user named)
+        command(task),
         env=variables,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -101,13 +88,13 @@ def run(
         timed_out.set()
         _end(process)
 
-    alarm = threading.Timer(time_limit, end)
+    alarm = threading.Timer(limit, end)
     chatter: list[bytes] = []
     listener = threading.Thread(target=_collect, args=(process.stderr, chatter), daemon=True)
     alarm.start()
     listener.start()
     try:
-        message = _converse(process, arguments, progress)
+        message = _converse(process, call.arguments, progress, received)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=GRACE_SECONDS)
     finally:
@@ -123,17 +110,16 @@ def run(
     if message is None:
         if timed_out.is_set():
             raise WorkerTimeoutError(
-                f"{subject} did not end within {time_limit:.0f} s",
+                f"{subject} did not end within {limit:.0f} s",
                 hint="raise --time-limit, or lower --steps or --replays",
             )
-        died = WorkerError(f"{subject} died{_cause(process.returncode)}", hint=_last_words(process, chatter))
-        died.code = process.returncode
-        raise died
+        raise WorkerError(f"{subject} died{_cause(process.returncode)}", hint=_last_words(process, chatter))
     kind, value = message
     if kind == "error":
         assert isinstance(value, Exception)
         raise value
-    return value
+    answer: R = value
+    return answer
 
 
 def end_all() -> None:
@@ -155,24 +141,36 @@ def _collect(stream: IO[bytes] | None, into: list[bytes]) -> None:
 
 
 def _converse(
-    process: subprocess.Popen[bytes], arguments: tuple[Any, ...], progress: Progress
+    process: subprocess.Popen[bytes],
+    arguments: tuple[Any, ...],
+    progress: Progress,
+    received: Callable[[Any], None] | None,
 ) -> tuple[str, Any] | None:
-    """The worker's last message: ("result", value) or ("error", exception); None when it died first."""
+    """The worker's last message: ("result", value) or ("error", exception); None when it died first.
+
+    The worker's stdin stays open: its end tells the worker that this process has ended.
+    """
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        pickle.dump(arguments, process.stdin)
-        process.stdin.close()
+        send(arguments, process.stdin)
         while True:
-            kind, value = pickle.load(process.stdout)  # noqa: S301 (our own process writes it)
+            kind, value = receive(process.stdout)
             if kind == "stage":
                 progress.stage(*value)
             elif kind == "reached":
                 progress.reached(*value)
+            elif kind == "part":
+                if received is not None:
+                    received(value)
             else:
                 return kind, value
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):
         return None
+    except NotPlainError as error:
+        raise WorkerError(
+            f"a worker sent what cannot be read: {error}", hint="this is a bug; report it"
+        ) from error
 
 
 def _cause(code: int) -> str:
@@ -186,26 +184,3 @@ def _last_words(process: subprocess.Popen[bytes], chatter: list[bytes]) -> str:
         return OUT_OF_MEMORY_HINT
     lines = [line.decode(errors="replace").strip() for line in chatter]
     return "its last words were: " + next((line for line in reversed(lines) if line), "none")
-
-
-def _serve(task: str) -> None:
-    """The worker's side: one task from stdin, messages to the original stdout, chatter to stderr."""
-    with os.fdopen(os.dup(1), "wb") as pipe:
-        os.dup2(2, 1)
-        sys.stdout = sys.stderr
-        arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 (our own process writes it)
-        module, _, function = task.partition(":")
-        message: tuple[str, Any]
-        try:
-            call = getattr(importlib.import_module(module), function)
-            message = ("result", call(*arguments, progress=_Reporting(pipe)))
-        except JaxdoctorError as error:
-            message = ("error", error)
-        pickle.dump(message, pipe)
-        pipe.flush()
-        # Threads that a user's code or a compiler left behind must not keep the answer from arriving.
-        os._exit(0)
-
-
-if __name__ == "__main__":
-    _serve(sys.argv[1])

@@ -9,6 +9,7 @@ from jaxdoctor.facts.delivery import Arithmetic
 from jaxdoctor.facts.precision import F64, TF32
 from jaxdoctor.machine import devices as look
 from jaxdoctor.machine.judged import examine_machine
+from jaxdoctor.workers.task import Task
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +66,7 @@ def test_x64_makes_float64_the_default(monkeypatch):
 def test_a_card_that_jax_does_not_see_is_judged_instead(tmp_path, monkeypatch):
     """The CPU-only jaxlib is the usual reason."""
     fake_nvidia_smi(tmp_path, monkeypatch, "Tesla T4, 535.104.05, 15360, Enabled")
-    monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:die_under_x64")
+    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
 
     found = examine_machine()
 
@@ -103,7 +104,7 @@ def test_flags_in_a_file_are_handed_on_as_flags(tmp_path, monkeypatch):
     file = tmp_path / "flags"
     file.write_text("--xla_gpu_ftz=true\n--xla_gpu_autotune_level=0\n")
     monkeypatch.setenv("XLA_FLAGS", str(file))
-    monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:die_under_x64")
+    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
 
     found = examine_machine("t4")
 
@@ -114,7 +115,7 @@ def test_flags_in_a_file_are_handed_on_as_flags(tmp_path, monkeypatch):
 def test_a_gpu_here_is_judged_by_what_was_measured(tmp_path, monkeypatch):
     """No assumption, no table: its own deliveries, with nvidia-smi's driver, memory and ECC."""
     fake_nvidia_smi(tmp_path, monkeypatch, "NVIDIA GeForce RTX 4090, 570.86.15, 24564, [N/A]")
-    monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:survey_of_a_gpu")
+    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:survey_of_a_gpu", users_code=True))
 
     found = examine_machine()
 
@@ -142,13 +143,14 @@ def survey_of_a_gpu(settings, seconds, *, progress):
             delivery(*arithmetic.get(setting, (Arithmetic.TF32_ROUNDED, 10)), setting=setting)
             for setting in settings
         ),
+        versions={"jaxlib": "0.10.2"},
         skipped=(),
     )
 
 
 def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
     """Here the whole look at the device fails; card and settings are reported all the same."""
-    monkeypatch.setattr(look, "SURVEY", "tests.workers.test_worker:die")
+    monkeypatch.setattr(look, "SURVEY", Task("tests.workers.test_worker:die", users_code=True))
 
     found = examine_machine("rtx-3090", time_limit=30)
 
@@ -158,7 +160,7 @@ def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
 
 
 def test_a_worker_that_hangs_ends_at_the_time_limit(monkeypatch):
-    monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:sleep_for_ever")
+    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:sleep_for_ever", users_code=True))
 
     found = examine_machine(time_limit=2)
 
@@ -173,7 +175,7 @@ def sleep_for_ever(settings, seconds, *, progress):
 
 
 def test_a_float64_worker_that_dies_leaves_float32(monkeypatch):
-    monkeypatch.setattr(look, "SURVEY", "tests.machine.test_judged:die_under_x64")
+    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
 
     found = examine_machine()
 
@@ -207,6 +209,7 @@ def die_under_x64(settings, seconds, *, progress):
         x64=False,
         options=(),
         products=(product,),
+        versions={"jaxlib": "0.10.2"},
         skipped=(),
     )
 

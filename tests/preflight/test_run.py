@@ -133,7 +133,7 @@ def test_a_change_of_versions_or_settings_is_a_change(place, monkeypatch):
     assert memory.recall(scan) is None
 
     monkeypatch.delenv("JAX_ENABLE_X64")
-    monkeypatch.setattr("jaxdoctor.preflight.memory.installed_versions", lambda: {"jax": "99"})
+    monkeypatch.setattr("jaxdoctor.preflight.memory.versions_examined", lambda: {"jax": "99"})
     assert memory.recall(scan) is None
 
 

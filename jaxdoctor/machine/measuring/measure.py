@@ -12,6 +12,7 @@ from jaxdoctor.facts.delivery import X64, Delivery
 from jaxdoctor.facts.environment import Accelerator
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.machine.card import card_of_device_kind, has_tf32
+from jaxdoctor.machine.installed import installed_versions
 from jaxdoctor.machine.measured import Survey
 from jaxdoctor.machine.measuring.product import ProductProbe
 from jaxdoctor.machine.products import PRODUCTS
@@ -50,6 +51,7 @@ def survey(settings: Sequence[str], seconds: float, *, progress: Progress) -> Su
         x64=jax.config.values["jax_enable_x64"],
         options=tuple(sorted(jax.config.values)),
         products=tuple(products),
+        versions=dict(installed_versions()),
         skipped=tuple(_skipped(setting, shapes, reason) for (setting, reason), shapes in missed.items()),
     )
 

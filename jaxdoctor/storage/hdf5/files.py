@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from jaxdoctor.storage.damage import CorruptError, HostileError, UnsupportedErro
 from jaxdoctor.storage.elements import Element, element
 from jaxdoctor.storage.hdf5.outline import Dataset, Outline
 from jaxdoctor.storage.shapes import fits, shape
+from jaxdoctor.workers.task import Task
 from jaxdoctor.workers.worker import run
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -23,6 +25,8 @@ DEFLATE, SHUFFLE, CHECKSUM = 1, 2, 3
 
 CHECKSUM_SIZE = 4
 PATIENCE_SECONDS = 60.0
+
+OUTLINE: Task[[str, int, int], Outline] = Task("jaxdoctor.storage.hdf5.outline:outline", ours=True)
 
 
 def read_hdf5(region: Region, budget: Budget, *, prefix: str = "") -> tuple[list[Leaf], list[Fault]]:
@@ -45,19 +49,15 @@ def _described(region: Region) -> Outline:
         DamagedError: it cannot be told.
     """
     try:
-        found: Outline = run(
-            "jaxdoctor.storage.hdf5.outline:outline",
-            str(region.path.resolve()),
-            region.start,
-            region.size,
-            time_limit=PATIENCE_SECONDS,
+        return run(
+            OUTLINE(str(region.path.resolve()), region.start, region.size),
+            deadline=time.monotonic() + PATIENCE_SECONDS,
             subject="HDF5",
         )
     except MissingExtraError as error:
         raise UnsupportedError(f"{error}", hint=error.hint) from error
     except (UnreadableError, WorkerError) as error:
         raise CorruptError(f"HDF5's library cannot read it: {error}") from error
-    return found
 
 
 def _leaf(dataset: Dataset, region: Region, budget: Budget, prefix: str, faults: list[Fault]) -> Leaf:

@@ -96,7 +96,7 @@ def test_keras(tmp_path):
 def test_without_h5py_it_is_said(tmp_path, monkeypatch):
     """The file is known, its leaves are not, and the extra that reads them is named."""
     monkeypatch.setitem(sys.modules, "h5py", None)
-    monkeypatch.setattr(files, "run", lambda _, *arguments, **__: outline.outline(*arguments))
+    monkeypatch.setattr(files, "run", lambda call, **_: outline.outline(*call.arguments))
 
     (fault,) = read(hdf5, write_later(tmp_path)).faults
 
