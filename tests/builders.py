@@ -76,3 +76,11 @@ def trainer_save(saved, step, *, dtype="float32", declared=None, **state):
     config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "dtype": declared or dtype}
     (saved / "config.json").write_text(json.dumps(config))
     (saved / "trainer_state.json").write_text(json.dumps(known | state))
+
+
+def scanned(*paths, **options):
+    """The findings of a scan of real files."""
+    from jaxdoctor.checkpoints.options import Options
+    from jaxdoctor.checkpoints.scan import scan
+
+    return scan(list(paths), Options(**options)).findings

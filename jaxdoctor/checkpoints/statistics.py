@@ -28,6 +28,16 @@ TELLING = 32
 INTEGERS_SET_ASIDE = 4096
 """Quarters of integers up to this fit any precision, so they tell nothing."""
 
+TYPICAL = 0.99
+"""The share of magnitudes below the one that counts as typical of a leaf."""
+
+FEWEST_SWAPPED = 16
+"""Of fewer numbers than this, no byte order is concluded."""
+
+ABSURD_SHARE = 0.4
+SMALLEST_ORDINARY, LARGEST_ORDINARY = 1e-20, 1e10
+"""Reversed, a float's lowest mantissa byte becomes its exponent, and 100 of 256 exponents lie in between."""
+
 EXPONENTS = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
 """The exponent bits of the types that have the IEEE layout; from them all on, a value is not finite."""
 
@@ -219,22 +229,63 @@ def _with_details(statistics: Statistics, kept: list[Any], dtype: str) -> Statis
     import numpy as np
 
     known = dtype_named(dtype)
-    if not kept or known.kind not in {"float", "int"}:
+    if not kept:
         return statistics
     values = np.concatenate(kept) if len(kept) > 1 else kept[0]
+    statistics = replace(statistics, fingerprint=hash(values.tobytes()))
+    if known.kind not in {"float", "int"}:
+        return statistics
     if dtype not in LOW_BITS and known.kind == "float":
         values = values.astype("float32")
-    told = replace(
+    counted = replace(
         statistics,
         sampled=len(values),
         zeros=int((values == 0).sum()),
         negatives=int((values < 0).sum()),
     )
+    if known.kind == "float":
+        counted = _with_magnitudes(counted, values)
     if dtype not in LOW_BITS:
-        return told
+        return counted
     subnormal = (np.abs(values) < np.finfo(values.dtype).tiny) & (values != 0)
     distinct, clear = _low_bits(values, dtype)
-    return replace(told, subnormals=int(subnormal.sum()), distinct=distinct, low_bits_clear=clear)
+    return replace(
+        counted,
+        subnormals=int(subnormal.sum()),
+        distinct=distinct,
+        low_bits_clear=clear,
+        byte_swapped=_byte_swapped(values),
+    )
+
+
+def _with_magnitudes(statistics: Statistics, values: Any) -> Statistics:
+    """Adds the 99th percentile of the magnitudes and the root mean square."""
+    import numpy as np
+
+    finite = values[np.isfinite(values)] if statistics.nonfinite else values
+    if not len(finite):
+        return statistics
+    magnitudes = np.abs(finite.astype("float64"))
+    place = int(TYPICAL * (len(magnitudes) - 1))
+    with np.errstate(over="ignore"):
+        rms = float(np.sqrt(np.mean(magnitudes * magnitudes)))
+    return replace(statistics, typical=float(np.partition(magnitudes, place)[place]), rms=rms)
+
+
+def _byte_swapped(values: Any) -> bool:
+    """Whether nearly half of the numbers are absurd as they are, and none with their bytes reversed."""
+    import numpy as np
+
+    telling = values[values != 0]
+    if len(telling) < FEWEST_SWAPPED or _absurd(np.abs(telling)) < ABSURD_SHARE:
+        return False
+    return _absurd(np.abs(telling.byteswap())) == 0
+
+
+def _absurd(magnitudes: Any) -> float:
+    """The share of magnitudes that no weight, moment or statistic has."""
+    ordinary = (magnitudes > SMALLEST_ORDINARY) & (magnitudes < LARGEST_ORDINARY)
+    return 1.0 - float(ordinary.mean())
 
 
 def _low_bits(values: Any, dtype: str) -> tuple[int | None, int | None]:

@@ -84,6 +84,23 @@ class Statistics:
     different values were left.
     """
 
+    typical: float | None = None
+    """The magnitude that 99 % of the finite values in the sample do not exceed."""
+
+    rms: float | None = None
+    """The root mean square of the finite values in the sample."""
+
+    fingerprint: int | None = None
+    """Equal for equal values of the sample, within one process."""
+
+    byte_swapped: bool = False
+    """Whether the sample holds ordinary numbers only when its bytes are read in the other order."""
+
+    @property
+    def all_zero(self) -> bool:
+        """Whether every value looked at is zero."""
+        return self.seen > 0 and not self.nonfinite and self.minimum == self.maximum == 0
+
     @property
     def nonfinite(self) -> int:
         """NaN and infinities together."""
@@ -301,6 +318,13 @@ class Checkpoint:
     def counters(self) -> tuple[SavedCounter, ...]:
         """Every count that was read, halves put together."""
         return tuple(_counters(self.leaves))
+
+    @property
+    def trained(self) -> bool:
+        """Whether it was saved after training began, as far as its step and its counts tell: else True."""
+        counts = [counter.value for counter in self.counters if counter.updates]
+        known = counts or ([] if self.step is None else [self.step])
+        return not known or any(value != 0 for value in known)
 
     def faults_of(self, kind: str) -> tuple[Fault, ...]:
         """The faults of one kind."""

@@ -53,6 +53,9 @@ class Hit:
     severity: Severity | None = None
     """Only where this hit does less or more harm than the rule's own severity says."""
 
+    go_back: bool = False
+    """Whether the fix is to restore an older checkpoint, so that the newest clean one is to be named."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
@@ -65,6 +68,8 @@ class Finding:
     message: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
     fix: str | None = None
+    go_back: bool = False
+    """Whether the fix is to restore an older checkpoint. Not written into reports."""
 
 
 INTERRUPTED = "interrupted"

@@ -59,6 +59,7 @@ class Rule:
                 message=hit.message,
                 evidence=hit.evidence,
                 fix=hit.fix,
+                go_back=hit.go_back,
             )
 
 

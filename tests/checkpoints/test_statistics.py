@@ -191,3 +191,20 @@ def test_no_index_is_told_where_the_order_is_another():
         seen = statistics_of(Leaf(path="w", dtype="float32", shape=(2,), values=read), Depth.ALL)
 
         assert (seen.nan, seen.first_nonfinite) == (1, first)
+
+
+def test_a_typical_magnitude_leaves_out_the_outlier():
+    seen = census(np.concatenate([np.ones(999), [1e9]]).astype(np.float32))
+
+    assert (seen.typical, seen.largest_magnitude) == (1.0, 1e9)
+
+
+def test_the_root_mean_square_forgets_what_is_not_finite():
+    assert census(np.float32([3.0, -3.0, np.nan])).rms == pytest.approx(3.0)
+
+
+def test_equal_values_have_equal_fingerprints():
+    first = np.arange(100, dtype=np.float32)
+
+    assert census(first).fingerprint == census(first.copy()).fingerprint
+    assert census(first).fingerprint != census(first + 1).fingerprint

@@ -42,4 +42,5 @@ def corrupt_data(checkpoint: Checkpoint) -> Hits:
             message=fault.message,
             evidence=fault.evidence,
             fix="copy it again, or restore an older step",
+            go_back=True,
         )

@@ -40,4 +40,5 @@ def truncated_file(checkpoint: Checkpoint) -> Hits:
             message=fault.message,
             evidence=fault.evidence,
             fix="copy it again, or restore an older step",
+            go_back=True,
         )

@@ -43,10 +43,12 @@ def unfinished_save(checkpoint: Checkpoint) -> Hits:
             message=fault.message,
             evidence=fault.evidence,
             fix="resume from the step before",
+            go_back=True,
         )
     if not faults and not checkpoint.finished:
         yield Hit(
             location=Location(path=checkpoint.path, step=checkpoint.step),
             message="the save is not finished",
             fix="resume from the step before",
+            go_back=True,
         )

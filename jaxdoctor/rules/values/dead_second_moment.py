@@ -68,6 +68,7 @@ def _odd(checkpoint: Checkpoint, leaf: Leaf, seen: Statistics) -> Iterator[Hit]:
             evidence={"minimum": seen.minimum},
             fix="restore an older step; no optimizer computes this",
             severity=Severity.ERROR,
+            go_back=True,
         )
     elif leaf.dtype in {"float32", "bfloat16"} and 0 < (seen.largest_magnitude or 0) < SMALLEST_NORMAL:
         yield Hit(

@@ -43,7 +43,7 @@ def magnitude_extreme(checkpoint: Checkpoint) -> Hits:
     for leaf in checkpoint.leaves:
         seen = leaf.statistics
         limit = SQUARE_OVERFLOWS.get(leaf.dtype)
-        if limit is None or leaf.role not in JUDGED or leaf.masks or seen is None:
+        if limit is None or leaf.role not in JUDGED or leaf.masks or seen is None or seen.byte_swapped:
             continue
         if seen.largest_magnitude is not None and seen.largest_magnitude > limit:
             yield Hit(
@@ -53,4 +53,6 @@ def magnitude_extreme(checkpoint: Checkpoint) -> Hits:
                     f"whose square {leaf.dtype} cannot hold"
                 ),
                 evidence={"largest_magnitude": seen.largest_magnitude, "dtype": leaf.dtype},
+                fix="restore a step in which it is of ordinary size, and clip",
+                go_back=True,
             )

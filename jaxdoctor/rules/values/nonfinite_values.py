@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
+
+FIX = "restore the last clean checkpoint, and train on from it with jax_debug_nans"
+FLOATS = frozenset({"float", "complex"})
+FEWEST_TOGETHER = 4
+NEARLY_ALL = 0.8
+"""Where this share of all arrays holds NaN, one cause ruined them together."""
 
 STARTS_AT_INFINITY = {Role.OPTIMIZER, Role.METRIC, Role.OTHER}
 """Roles of which a single number may be infinite before it was first computed: Optax's line searches start
@@ -18,7 +26,8 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
     ## What it saw
 
     Values of a leaf that are NaN or infinite, how many of how many, and the flat index of the first
-    one when all of the leaf was looked at. Infinities that are meant are notes: attention masks and
+    one when all of the leaf was looked at. Where all arrays of a checkpoint, or nearly all, hold NaN, they
+    are one finding with their numbers by role. Infinities that are meant are notes: attention masks and
     biases that hold nothing but zeros and minus infinity, bounds, the best metric so far, and single
     numbers of an optimizer, as the fresh state of a line search has them.
 
@@ -44,22 +53,65 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
     - https://github.com/google/brax/issues/501
     - https://docs.jax.dev/en/latest/debugging/flags.html
     """
-    for leaf in checkpoint.leaves:
-        seen = leaf.statistics
-        if seen is not None and seen.nonfinite:
-            yield Hit(
-                location=Location(path=checkpoint.path, leaf=leaf.path, step=checkpoint.step),
-                message=_message(seen),
-                evidence={
-                    "nan": seen.nan,
-                    "infinite": seen.nonfinite - seen.nan,
-                    "seen": seen.seen,
-                    "size": seen.size,
-                    "first": seen.first_nonfinite,
-                },
-                fix="restore the last clean checkpoint, and train on from it with jax_debug_nans",
-                severity=_severity(leaf, seen),
-            )
+    ill = [
+        (leaf, leaf.statistics)
+        for leaf in checkpoint.leaves
+        if leaf.statistics is not None and leaf.statistics.nonfinite and not leaf.statistics.byte_swapped
+    ]
+    read = [leaf for leaf in checkpoint.leaves if leaf.statistics is not None and leaf.type.kind in FLOATS]
+    if (
+        len(ill) >= FEWEST_TOGETHER
+        and len(ill) >= NEARLY_ALL * len(read)
+        and all(seen.nan for _, seen in ill)
+    ):
+        yield _all_at_once(checkpoint, ill, read)
+        return
+    for leaf, seen in ill:
+        yield _hit(checkpoint, leaf, seen)
+
+
+def _all_at_once(checkpoint: Checkpoint, ill: Sequence[tuple[Leaf, Statistics]], read: Sequence[Leaf]) -> Hit:
+    leaves = [leaf for leaf, _ in ill]
+    roles = {role.value: (_of(role, leaves), _of(role, read)) for role in Role if _of(role, leaves)}
+    numbers = ", ".join(f"{bad} of {all_} {role}" for role, (bad, all_) in roles.items())
+    nothing_else = sum(seen.nan == seen.seen for _, seen in ill)
+    return Hit(
+        location=Location(path=checkpoint.path, leaf=leaves[0].path, step=checkpoint.step),
+        message=(
+            f"{len(ill)} of {len(read)} arrays hold NaN ({numbers}); {nothing_else} of them hold nothing else"
+        ),
+        evidence={
+            "arrays": len(ill),
+            "of": len(read),
+            "all_nan": nothing_else,
+            "by_role": {role: bad for role, (bad, _) in roles.items()},
+            "leaves": [leaf.path for leaf in leaves[:8]],
+        },
+        fix=FIX,
+        go_back=True,
+    )
+
+
+def _of(role: Role, leaves: Sequence[Leaf]) -> int:
+    return sum(leaf.role is role for leaf in leaves)
+
+
+def _hit(checkpoint: Checkpoint, leaf: Leaf, seen: Statistics) -> Hit:
+    severity = _severity(leaf, seen)
+    return Hit(
+        location=Location(path=checkpoint.path, leaf=leaf.path, step=checkpoint.step),
+        message=_message(seen),
+        evidence={
+            "nan": seen.nan,
+            "infinite": seen.nonfinite - seen.nan,
+            "seen": seen.seen,
+            "size": seen.size,
+            "first": seen.first_nonfinite,
+        },
+        fix=None if severity is Severity.NOTE else FIX,
+        severity=severity,
+        go_back=severity is None,
+    )
 
 
 def _message(seen: Statistics) -> str:

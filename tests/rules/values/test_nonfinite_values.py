@@ -56,3 +56,24 @@ def test_infinity_in_a_kernel_is_an_error():
     (finding,) = judged(nonfinite_values, values(positive_infinity=1, minimum=-1, maximum=3))
 
     assert finding.severity is Severity.ERROR
+
+
+def test_a_ruined_checkpoint_is_one_finding():
+    """All arrays hold NaN: one line, with the numbers by role."""
+    leaves = [leaf(f"params/w{index}", shape=(8,), role="parameter", seen={"nan": 8}) for index in range(3)]
+    leaves += [leaf(f"opt/m{index}", shape=(8,), role="optimizer", seen={"nan": 2}) for index in range(2)]
+
+    (finding,) = judged(nonfinite_values, checkpoint(*leaves, leaf("step", "int32", role="counter", value=1)))
+
+    assert finding.message == (
+        "5 of 5 arrays hold NaN (3 of 3 parameter, 2 of 2 optimizer); 3 of them hold nothing else"
+    )
+    assert finding.evidence["by_role"] == {"parameter": 3, "optimizer": 2}
+
+
+def test_a_part_with_nan_is_told_array_by_array():
+    leaves = [
+        leaf(f"params/w{index}", shape=(8,), role="parameter", seen={"nan": index % 2}) for index in range(8)
+    ]
+
+    assert len(judged(nonfinite_values, checkpoint(*leaves))) == 4
