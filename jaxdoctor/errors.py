@@ -6,7 +6,8 @@ JaxdoctorError                    exit code
 │   └── ConfigError               2   a configuration cannot be meant; names the line
 ├── NothingExaminedError          3   the call is right and there was nothing to judge
 │   ├── UnreadableError           3   a file cannot be read as what it should be
-│   └── UnsupportedModelError     3   MuJoCo or MJX refuses the model
+│   ├── UnsupportedModelError     3   MuJoCo or MJX refuses the model
+│   └── UnsupportedJaxError       3   this JAX lays programs out in a way that is not known
 ├── MissingExtraError             2   an optional package is not installed
 ├── MissingPackageError           2   the environment that is examined lacks a package
 └── WorkerError                   3   a worker process died, hung or ran out of memory
@@ -125,6 +126,16 @@ class UnreadableError(NothingExaminedError):
 
 class UnsupportedModelError(NothingExaminedError):
     """MuJoCo refuses the model, or MJX does not support what it contains."""
+
+
+class UnsupportedJaxError(NothingExaminedError):
+    """This JAX lays its traced programs out in a way that is not known."""
+
+    def __init__(self, jax: str, newest_tried: str, detail: str) -> None:
+        super().__init__(
+            f"jax {jax} lays its programs out in a way that is not known ({detail})",
+            hint=f"use jax {newest_tried}, the newest that was tried, or a newer jaxdoctor",
+        )
 
 
 class WorkerError(NothingExaminedError):

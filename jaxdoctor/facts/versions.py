@@ -6,6 +6,9 @@ import re
 
 Release = tuple[int, ...]
 
+NEWEST_JAX = "0.12.0.1"
+"""The newest that jaxdoctor was tried with: docs/versions.md."""
+
 
 def release(version: str) -> Release:
     """The release part of a version: "0.5.3.dev20250101" is (0, 5, 3)."""

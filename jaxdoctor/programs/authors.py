@@ -14,6 +14,7 @@ import jaxlib
 from jax.extend import core
 
 import jaxdoctor
+from jaxdoctor.programs.jax_internals import frames
 
 OWN_ROOMS = ("programs", "replay", "updates", "workers")
 """Rooms of ours whose frames stand between a user's line and JAX. `remedies` is called by the user."""
@@ -45,8 +46,7 @@ def place_of(eqn: core.JaxprEqn) -> str:
 
 def user_frames(eqn: Any) -> tuple[Any, ...]:
     """The frames of the user and of libraries, innermost first."""
-    traced = eqn.source_info.traceback
-    return tuple(frame for frame in traced.frames if is_users(frame.file_name)) if traced else ()
+    return tuple(frame for frame in frames(eqn) if is_users(frame.file_name))
 
 
 def _from_packages(file: str) -> str:

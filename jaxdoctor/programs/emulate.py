@@ -7,7 +7,7 @@ units are rounded, everything else is bound again as it stood. So one compiled p
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,32 +15,20 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core
 
+from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import place_of
+from jaxdoctor.programs.jax_internals import (
+    CALLED,
+    LOOPS_AND_CHOICES,
+    PER_DEVICE,
+    ClosedJaxpr,
+    Values,
+    While,
+)
 from jaxdoctor.programs.products import Site, is_float32_product, is_matrix_product, names_a_precision
 from jaxdoctor.programs.rounding import STORED_BITS, round_mantissa
 
-Values = Sequence[Any]
-
 FULL = (jax.lax.Precision.HIGHEST, jax.lax.Precision.HIGHEST)
-
-CALLS = {
-    # What runs when no derivative is taken, by primitive.
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "core_closed_call": "call_jaxpr",
-    "remat": "jaxpr",
-    "remat2": "jaxpr",
-    "checkpoint": "jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-}
-"""Equations that only call: their jaxpr is run in their place."""
-
-CONTROL = ("scan", "while", "cond", "custom_linear_solve")
-"""Equations whose bodies are rewritten where they stand."""
 
 
 class Widths(NamedTuple):
@@ -129,10 +117,12 @@ class _Rewriting:
                     self.sites.append(site)
                 holds = True
             elif _opened(eqn):
-                for inner in _bodies(eqn):
+                for inner in jax_internals.run_jaxprs(eqn):
                     holds |= self._collect(inner)
             else:
-                self.unreached += [place for inner in _bodies(eqn) for place in self._places(inner)]
+                self.unreached += [
+                    place for inner in jax_internals.run_jaxprs(eqn) for place in self._places(inner)
+                ]
         self._holding[id(jaxpr)] = holds
         return holds
 
@@ -140,7 +130,7 @@ class _Rewriting:
         for eqn in jaxpr.eqns:
             if self._chosen(eqn):
                 yield place_of(eqn)
-            for inner in _bodies(eqn):
+            for inner in jax_internals.run_jaxprs(eqn):
                 yield from self._places(inner)
 
     def run(self, jaxpr: core.Jaxpr, consts: Values, values: Values, widths: Widths) -> list[Any]:
@@ -157,12 +147,12 @@ class _Rewriting:
     def _equation(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Values:
         if self._chosen(eqn):
             return [self._product(eqn, values, widths)]
-        if not _opened(eqn) or not any(self._holding[id(inner)] for inner in _bodies(eqn)):
-            return _bind(eqn, values)
-        name = eqn.primitive.name
-        if name in CALLS:
-            return self._inner(eqn.params[CALLS[name]], values, widths)
-        return self._control[name](eqn, values, widths)
+        held = _opened(eqn) and any(self._holding[id(inner)] for inner in jax_internals.run_jaxprs(eqn))
+        if not held:
+            return jax_internals.bind(eqn, values)
+        if (call := jax_internals.called(eqn)) is not None:
+            return self.run(*call, values, widths)
+        return self._control[eqn.primitive.name](eqn, values, widths)
 
     def _product(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Any:
         index = self._index[_site(eqn)]
@@ -172,71 +162,56 @@ class _Rewriting:
         # What was rounded is multiplied exactly, also where this runs on matrix units itself.
         return primitive.bind(*rounded, **{**eqn.params, "precision": FULL})
 
-    def _inner(self, jaxpr: Any, values: Values, widths: Widths) -> list[Any]:
-        """Runs a jaxpr, closed or open."""
-        if isinstance(jaxpr, core.ClosedJaxpr):
-            return self.run(jaxpr.jaxpr, jaxpr.consts, values, widths)
-        return self.run(jaxpr, (), values, widths)
+    def _closed(self, program: ClosedJaxpr, values: Values, widths: Widths) -> list[Any]:
+        return self.run(program.jaxpr, program.consts, values, widths)
 
     def _scan(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Values:
-        params = eqn.params
-        consts, carry, xs = _split(values, params["num_consts"], params["num_carry"])
+        scan = jax_internals.scan(eqn)
+        consts, carry, xs = _split(values, scan.constants, scan.carries)
 
         def body(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:
-            outputs = self._inner(params["jaxpr"], [*consts, *carry, *x], widths)
+            outputs = self._closed(scan.body, [*consts, *carry, *x], widths)
             return outputs[: len(carry)], outputs[len(carry) :]
 
-        last, ys = jax.lax.scan(
-            body, carry, xs, length=params["length"], reverse=params["reverse"], unroll=params["unroll"]
-        )
+        last, ys = jax.lax.scan(body, carry, xs, length=scan.length, reverse=scan.reverse, unroll=scan.unroll)
         return [*last, *ys]
 
     def _while(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Values:
         """Bound as it stood and not written anew: only the primitive takes a predicate for each replay."""
-        params = eqn.params
-        of_cond, of_body, carry = _split(values, params["cond_nconsts"], params["body_nconsts"])
-        primitive: Any = eqn.primitive
-        outputs: Values = primitive.bind(
-            *widths,
-            *of_cond,
-            *widths,
-            *of_body,
-            *carry,
-            **{
-                **params,
-                "cond_jaxpr": self._with_widths(params["cond_jaxpr"], widths),
-                "cond_nconsts": len(widths) + len(of_cond),
-                "body_jaxpr": self._with_widths(params["body_jaxpr"], widths),
-                "body_nconsts": len(widths) + len(of_body),
-            },
+        loop = jax_internals.while_loop(eqn)
+        of_condition, of_body, carry = _split(values, loop.condition_constants, loop.body_constants)
+        rewritten = While(
+            condition=self._with_widths(loop.condition, widths),
+            condition_constants=len(widths) + loop.condition_constants,
+            body=self._with_widths(loop.body, widths),
+            body_constants=len(widths) + loop.body_constants,
         )
-        return outputs
+        inputs = [*widths, *of_condition, *widths, *of_body, *carry]
+        return jax_internals.bind_while(eqn, rewritten, inputs)
 
-    def _with_widths(self, closed: core.ClosedJaxpr, widths: Widths) -> core.ClosedJaxpr:
+    def _with_widths(self, closed: ClosedJaxpr, widths: Widths) -> ClosedJaxpr:
         """The jaxpr rewritten, with the widths before its other inputs."""
 
         def run(bits: jax.Array, toward_zero: jax.Array, *inputs: Any) -> list[Any]:
-            return self._inner(closed, inputs, Widths(bits, toward_zero))
+            return self._closed(closed, inputs, Widths(bits, toward_zero))
 
         struct: Any = jax.ShapeDtypeStruct
         shapes = [struct(value.shape, value.dtype) for value in widths]
-        rewritten: core.ClosedJaxpr = jax.make_jaxpr(run)(*shapes, *closed.in_avals)
+        rewritten: ClosedJaxpr = jax.make_jaxpr(run)(*shapes, *closed.in_avals)
         return rewritten
 
     def _cond(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Values:
         index, *operands = values
         branches = [
-            functools.partial(lambda branch, *inputs: self._inner(branch, inputs, widths), branch)
-            for branch in eqn.params["branches"]
+            functools.partial(lambda branch, *inputs: self._closed(branch, inputs, widths), branch)
+            for branch in jax_internals.branches(eqn)
         ]
         outputs: Values = jax.lax.switch(index, branches, *operands)
         return outputs
 
     def _linear_solve(self, eqn: core.JaxprEqn, values: Values, widths: Widths) -> Values:
-        *lengths, _ = eqn.params["const_lengths"]
-        start = sum(lengths[:2])
-        consts, right_sides = values[start : start + lengths[2]], values[sum(eqn.params["const_lengths"]) :]
-        return self._inner(eqn.params["jaxprs"].solve, [*consts, *right_sides], widths)
+        parts = jax_internals.linear_solve(eqn)
+        return self._closed(parts.solve, [*values[parts.constants], *values[parts.right_sides]], widths)
 
 
 def _site(eqn: core.JaxprEqn) -> Site:
@@ -244,37 +219,13 @@ def _site(eqn: core.JaxprEqn) -> Site:
 
 
 def _opened(eqn: core.JaxprEqn) -> bool:
-    return eqn.primitive.name in CALLS or eqn.primitive.name in CONTROL
-
-
-def _bodies(eqn: core.JaxprEqn) -> Iterator[core.Jaxpr]:
-    """The jaxprs that an equation runs when no derivative is taken."""
+    """Whether its programs are rewritten: in its place, or where they stand."""
     name = eqn.primitive.name
-    if name == "custom_linear_solve":
-        yield eqn.params["jaxprs"].solve.jaxpr
-        return
-    params = [eqn.params[CALLS[name]]] if name in CALLS else list(eqn.params.values())
-    for param in params:
-        for value in param if isinstance(param, tuple | list) else (param,):
-            if isinstance(value, core.ClosedJaxpr):
-                yield value.jaxpr
-            elif isinstance(value, core.Jaxpr):
-                yield value
-
-
-def _bind(eqn: core.JaxprEqn, values: Values) -> Values:
-    """The equation as it stood."""
-    primitive: Any = eqn.primitive
-    bound = primitive.get_bind_params(eqn.params)
-    # Before jax 0.10 the functions of custom derivatives came beside the parameters.
-    functions, params = bound if isinstance(bound, tuple) else ((), bound)
-    with eqn.ctx.manager:
-        outputs = primitive.bind(*functions, *values, **params)
-    return outputs if primitive.multiple_results else [outputs]
+    return (name in CALLED and name not in PER_DEVICE) or name in LOOPS_AND_CHOICES
 
 
 def _read(known: dict[core.Var, Any], atom: Any) -> Any:
-    return atom.val if isinstance(atom, core.Literal) else known[atom]
+    return atom.val if jax_internals.is_literal(atom) else known[atom]
 
 
 def _split(values: Values, first: int, second: int) -> tuple[list[Any], list[Any], list[Any]]:

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import linecache
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jax.extend import core
-
 from jaxdoctor.facts.signature import SourceLine
+from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import is_users, shorten, user_frames
-
-CALLS = {
-    "pjit", "jit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call",
-    "custom_vjp_call", "custom_vjp_call_jaxpr", "shard_map",
-}  # fmt: skip
-"""Primitives whose inputs and outputs are those of the one program that they hold."""
 
 WRITTEN = {
     "astype",
@@ -71,7 +64,7 @@ class Op:
 class Graph:
     """A whole program."""
 
-    def __init__(self, closed: core.ClosedJaxpr) -> None:
+    def __init__(self, closed: jax_internals.ClosedJaxpr) -> None:
         self.ops: list[Op] = []
         constants = [_value(variable) for variable in closed.jaxpr.constvars]
         self.inputs = [_value(variable) for variable in closed.jaxpr.invars]
@@ -84,7 +77,7 @@ class Graph:
         known: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], arguments, strict=True))
 
         def read(variable: Any) -> Value:
-            return _value(variable) if isinstance(variable, core.Literal) else known[variable]
+            return _value(variable) if jax_internals.is_literal(variable) else known[variable]
 
         for eqn in jaxpr.eqns:
             outputs = self._apply(eqn, [read(variable) for variable in eqn.invars], context.at(eqn))
@@ -93,17 +86,18 @@ class Graph:
 
     def _apply(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
         name = eqn.primitive.name
-        inner = next(iter(subprograms(eqn)), None)
         if name == "scan":
             return self._scan(eqn, inputs, context)
         if name == "while":
             return self._while(eqn, inputs, context)
         if name == "cond":
             return self._cond(eqn, inputs, context)
-        if name in CALLS and inner is not None and len(inner.invars) == len(inputs):
-            constants = [_value(variable) for variable in inner.constvars]
-            return self._open(inner, [*constants, *inputs], context.into(eqn, inner))
+        if (call := jax_internals.called(eqn)) is not None:
+            return self._closed(call[0], inputs, context.into(eqn, call[0]))
         return self._primitive(eqn, inputs, context)
+
+    def _closed(self, jaxpr: Any, inputs: Sequence[Value], context: Context) -> list[Value]:
+        return self._open(jaxpr, [*map(_value, jaxpr.constvars), *inputs], context)
 
     def _primitive(self, eqn: Any, inputs: Sequence[Value], context: Context) -> list[Value]:
         op = Op(
@@ -118,8 +112,8 @@ class Graph:
         return list(op.outputs)
 
     def _scan(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
-        body = eqn.params["jaxpr"].jaxpr
-        fixed, carried = eqn.params["num_consts"], eqn.params["num_carry"]
+        scan = jax_internals.scan(eqn)
+        body, fixed, carried = scan.body.jaxpr, scan.constants, scan.carries
         start = inputs[fixed : fixed + carried]
         slices = [
             self._stand_in(variable, value, context)
@@ -129,28 +123,28 @@ class Graph:
             self._stand_in(variable, value, context)
             for variable, value in zip(body.invars[fixed:], start, strict=False)
         ]
-        outputs = self._open(body, [*inputs[:fixed], *carry, *slices], context.into(eqn, body))
+        outputs = self._closed(body, [*inputs[:fixed], *carry, *slices], context.into(eqn, body))
         for value, after in zip(carry, outputs, strict=False):
             value.feedback.append(after)
         return outputs
 
     def _while(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
-        body = eqn.params["body_jaxpr"].jaxpr
-        skipped, fixed = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+        loop = jax_internals.while_loop(eqn)
+        body, skipped, fixed = loop.body.jaxpr, loop.condition_constants, loop.body_constants
         start = inputs[skipped + fixed :]
         carry = [
             self._stand_in(variable, value, context)
             for variable, value in zip(body.invars[fixed:], start, strict=False)
         ]
-        outputs = self._open(body, [*inputs[skipped : skipped + fixed], *carry], context.into(eqn, body))
+        outputs = self._closed(body, [*inputs[skipped : skipped + fixed], *carry], context.into(eqn, body))
         for value, after in zip(carry, outputs, strict=True):
             value.feedback.append(after)
         return outputs
 
     def _cond(self, eqn: Any, inputs: list[Value], context: Context) -> list[Value]:
         branches = [
-            self._open(branch.jaxpr, inputs[1:], context.into(eqn, branch.jaxpr))
-            for branch in eqn.params["branches"]
+            self._closed(branch.jaxpr, inputs[1:], context.into(eqn, branch.jaxpr))
+            for branch in jax_internals.branches(eqn)
         ]
         merged: list[Value] = []
         for variable, choices in zip(eqn.outvars, zip(*branches, strict=True), strict=True):
@@ -183,27 +177,14 @@ class Context:
 
     def into(self, eqn: Any, inner: Any) -> Context:
         """The context inside the program that an equation holds."""
-        described = str(getattr(inner.debug_info, "func_src_info", ""))
-        place = described.partition(" at ")[2]
-        own = eqn.primitive.name in {"pjit", "jit"} and not is_users(place.rpartition(":")[0])
+        own = eqn.primitive.name in jax_internals.JITTED and not is_users(jax_internals.source_file(inner))
         name = eqn.params.get("name") or eqn.primitive.name
         calls = self.calls if own or self.inside_jax else (*self.calls, str(name))
         return Context(self.frames, calls, inside_jax=self.inside_jax or own)
 
 
-def subprograms(eqn: Any) -> Iterator[Any]:
-    """The open jaxprs among an equation's parameters."""
-    for parameter in eqn.params.values():
-        for each in parameter if isinstance(parameter, (tuple, list)) else (parameter,):
-            if isinstance(each, core.ClosedJaxpr):
-                yield each.jaxpr
-            elif isinstance(each, core.Jaxpr):
-                yield each
-
-
 def _was_written(eqn: Any) -> bool:
-    traced = eqn.source_info.traceback
-    for frame in traced.frames if traced else ():
+    for frame in jax_internals.frames(eqn):
         if is_users(frame.file_name):
             return False
         if frame.function_name in WRITTEN:

@@ -14,6 +14,7 @@ import jax
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.parameters import Parameter
 from jaxdoctor.facts.signature import Change, LeafSignature, Signature, UpdateCounter
+from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.graph import Graph
 from jaxdoctor.updates.trace import places
 from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
@@ -211,11 +212,11 @@ def _counters(first: Round, graph: Graph, meanings: Sequence[Meaning]) -> tuple[
 def _donated(first: Round) -> bool | None:
     jaxpr = first.closed.jaxpr
     state = jaxpr.invars[: len(first.before.arrays)]
-    jitted = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in {"jit", "pjit"} and state]
-    for eqn in jitted:
+    for eqn in jaxpr.eqns if state else ():
+        donations = jax_internals.donated(eqn) or ()
         given = {
             variable: donated
-            for variable, donated in zip(eqn.invars, eqn.params["donated_invars"], strict=True)
+            for variable, donated in zip(eqn.invars, donations, strict=bool(donations))
             if variable in state
         }
         if len(given) == len(state):

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from jax.extend import core
-
-from jaxdoctor.programs.graph import CALLS, subprograms
+from jaxdoctor.programs import jax_internals
 from jaxdoctor.updates.trace.abstract_values import (
     REDUCTIONS,
     Count,
@@ -59,7 +57,7 @@ class Reading:
         known: dict[Any, Meaning] = dict(zip([*jaxpr.constvars, *jaxpr.invars], meanings, strict=True))
 
         def read(variable: Any) -> Meaning:
-            return meaning_of(variable.val) if isinstance(variable, core.Literal) else known.get(variable)
+            return meaning_of(variable.val) if jax_internals.is_literal(variable) else known.get(variable)
 
         for eqn in jaxpr.eqns:
             inputs = [read(variable) for variable in eqn.invars]
@@ -82,12 +80,12 @@ class Reading:
             return self._while(eqn, inputs)
         if name == "cond":
             branches = [
-                self._call(branch.jaxpr, inputs[1:], branch.consts) for branch in eqn.params["branches"]
+                self._call(branch.jaxpr, inputs[1:], branch.consts) for branch in jax_internals.branches(eqn)
             ]
             return [self._chosen(inputs[0], choices) for choices in zip(*branches, strict=True)]
-        inner = next(iter(subprograms(eqn)), None)
-        if name in CALLS and inner is not None and len(inner.invars) == len(inputs):
-            return self._call(inner, inputs, [])
+        if (call := jax_internals.called(eqn)) is not None:
+            inner, constants = call
+            return self._call(inner, inputs, constants)
         if len(eqn.outvars) != 1:
             return [None] * len(eqn.outvars)
         return [self._primitive(eqn, inputs)]
@@ -166,8 +164,8 @@ class Reading:
         return replace(joined, resets=True)
 
     def _scan(self, eqn: Any, inputs: list[Meaning]) -> list[Meaning]:
-        body, fixed = eqn.params["jaxpr"], eqn.params["num_consts"]
-        carried, length = eqn.params["num_carry"], eqn.params["length"]
+        scan = jax_internals.scan(eqn)
+        body, fixed, carried, length = scan.body, scan.constants, scan.carries, scan.length
         start = inputs[fixed : fixed + carried]
         slices = inputs[fixed + carried :]
         steady = self._steady(body, inputs[:fixed], start, slices)
@@ -176,8 +174,8 @@ class Reading:
         return [*results, *([None] * (len(eqn.outvars) - carried))]
 
     def _while(self, eqn: Any, inputs: list[Meaning]) -> list[Meaning]:
-        body, skipped = eqn.params["body_jaxpr"], eqn.params["cond_nconsts"]
-        fixed = eqn.params["body_nconsts"]
+        loop = jax_internals.while_loop(eqn)
+        body, skipped, fixed = loop.body, loop.condition_constants, loop.body_constants
         constants, start = inputs[skipped : skipped + fixed], inputs[skipped + fixed :]
         steady = self._steady(body, constants, start, [])
         outputs = self._call(body.jaxpr, [*constants, *steady], body.consts)
