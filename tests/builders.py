@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import replace
 
+from jaxdoctor.checkpoints.reader import READERS
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
 from jaxdoctor.facts.series import Expectations, Series
 
@@ -26,6 +27,8 @@ def checkpoint(*leaves, step=None, path=None, layout="orbax", **fields):
     fields.setdefault("named_step", step)
     if step is not None:
         fields.setdefault("saved_at", START + step * HOUR / 1000)
+    if layout in READERS.names():
+        fields.setdefault("written_by_jax", READERS.load(layout).restored_by_jax)
     return Checkpoint(path=path, format=layout, leaves=tuple(leaves), step=step, **fields)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,28 +12,13 @@ from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import READERS, Reader
 from jaxdoctor.errors import UsageError
+from jaxdoctor.storage.candidate import Candidate
 
 DEEPEST = 8
 """Folders below the one that was named. Runs keep their checkpoints at depth three or so."""
 
 MOST_ENTRIES = 200_000
 """Files and folders looked at under one name, against a folder that is the root of a disk."""
-
-UNFINISHED = re.compile(r"\.orbax-checkpoint-tmp|^checkpoint_tmp$|\.tmp-\d|^tmp-checkpoint-|^tmp_")
-"""What Orbax, Flax, T5X and Transformers call a save that is still being written."""
-
-NAMED_STEP = re.compile(
-    r"(?:(?:^|(?<=[_=]))(?P<signed>-?\d{1,18})|(?:(?<=[A-Za-z]-)|(?<=step)|(?<=iter)|(?<=epoch))(?P<plain>\d{1,18}))"
-    r"(?:\.[A-Za-z][\w.-]*)?$"
-)
-"""The number at the end of a name: "checkpoint-500", "model_100.pt", "epoch12". Only where nothing but a "_"
-or "=" stands before it is a dash its sign: "-01627389952". "v2" and "2026-11-21" tell no step."""
-
-NAMED_FOLDER = re.compile(r"(?:.*(?:step|iter|epoch|checkpoint|ckpt)s?[_=-]?)?-?\d{1,18}", re.IGNORECASE)
-"""What a folder is called that holds the parts of one step: "global_step_40", "1000"."""
-
-SUFFIXES = (".safetensors", ".npz", ".npy", ".pt", ".pth", ".bin", ".ckpt", ".msgpack", ".pkl", ".h5", ".eqx")
-"""A special or a locked file below a folder is named when it is called like a checkpoint."""
 
 CLOUD = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
@@ -86,103 +70,139 @@ def _meant(name: str) -> list[Path]:
 
 def discover(path: Path) -> Iterator[Found]:
     """Every checkpoint at or under `path`, folders in the order of their names."""
-    left = [MOST_ENTRIES]
-    yield from _look(path, 0, left, named=True)
-    if left[0] <= 0:
+    walk = _Walk(path)
+    yield from walk.at(Candidate(path), 0, named=True)
+    if walk.left <= 0:
         yield Found(path=path, reason=f"more than {MOST_ENTRIES} entries; the rest was not looked at")
 
 
-def _look(path: Path, depth: int, left: list[int], *, named: bool) -> Iterator[Found]:
-    left[0] -= 1
-    if left[0] <= 0:
-        return
-    if UNFINISHED.search(path.name):
-        yield Found(path=path, unfinished=True)
-        return
-    kind = _kind(path, named=named)
-    if kind not in {"file", "folder"}:
-        if kind is not None:
-            yield Found(path=path, reason=kind)
-        return
-    name = recognized(path)
-    if name is not None or (named and kind == "file"):
-        yield Found(path=path, reader=name)
-    elif kind == "folder" and depth < DEEPEST:
-        for child in _children(path):
-            yield from _look(child, depth + 1, left, named=False)
+class _Walk:
+    """One walk below one name. Every file is opened once, for all readers together."""
 
+    def __init__(self, root: Path) -> None:
+        self.root = os.path.realpath(root)
+        self.left = MOST_ENTRIES
+        self.followed: set[str] = set()
+        """Folders elsewhere that links led to."""
 
-def _kind(path: Path, *, named: bool) -> str | None:
-    """What may be opened is "file" or "folder"; None is passed over; anything else is a reason why not."""
-    try:
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode):
-            status = path.stat()
-            # A link to a folder, such as "latest", is found under its own name. Hub caches link files.
-            if not named and stat.S_ISDIR(status.st_mode):
+    def at(self, found: Candidate, depth: int, *, named: bool = False) -> Iterator[Found]:
+        """What stands at one path."""
+        self.left -= 1
+        if self.left <= 0:
+            return
+        if unfinished_names().search(found.name):
+            yield Found(path=found.path, unfinished=True)
+        elif found.is_folder:
+            yield from self._folder(found, depth)
+        elif found.is_file:
+            name = recognized(found)
+            if name is not None or named:
+                yield Found(path=found.path, reader=name, reason=None if name else _unread(found))
+            elif found.suffix in suffixes() and _unread(found) == DENIED:
+                yield Found(path=found.path, reason=DENIED)
+        elif named or (found.mode and found.suffix in suffixes()):
+            yield Found(path=found.path, reason=_odd(found))
+
+    def _folder(self, found: Candidate, depth: int) -> Iterator[Found]:
+        name = recognized(found)
+        if name is not None:
+            yield Found(path=found.path, reader=name)
+        elif depth < DEEPEST:
+            try:
+                children = self._children(found)
+            except OSError as error:
+                yield Found(path=found.path, reason=(error.strerror or str(error)).lower())
+                return
+            for child in children:
+                yield from self.at(child, depth + 1)
+
+    def _children(self, folder: Candidate) -> list[Candidate]:
+        with os.scandir(folder.spelled) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+        return [found for entry in listed if (found := self._child(entry)) is not None]
+
+    def _child(self, entry: os.DirEntry[str]) -> Candidate | None:
+        """None of a link to nothing, and of one to a folder that is found under its own name."""
+        try:
+            if not entry.is_symlink():
+                return Candidate(entry.path, entry.stat(follow_symlinks=False), link=False)
+            if entry.is_dir() and not self._follows(entry.path):
                 return None
+            entry.stat()
+        except OSError:
+            return None
+        return Candidate(entry.path)
+
+    def _follows(self, link: str) -> bool:
+        """Whether a link leads to a folder outside of what is walked, where it was not before.
+
+        Steps are moved to another disk and linked from their run; "latest" leads to a neighbour.
+        """
+        real = os.path.realpath(link)
+        inside = os.path.commonpath([real, self.root])
+        if inside in {real, self.root} or real in self.followed:
+            return False
+        self.followed.add(real)
+        return True
+
+
+DENIED = "permission denied"
+
+
+def _unread(found: Candidate) -> str | None:
+    """Why no reader could see what a file is."""
+    return DENIED if not found.head and found.size and not os.access(found.spelled, os.R_OK) else None
+
+
+def _odd(found: Candidate) -> str:
+    if not found.mode:
+        return _unseen(found)
+    return "no regular file and no folder"
+
+
+def _unseen(found: Candidate) -> str:
+    try:
+        found.path.stat()
     except FileNotFoundError:
-        return "a link to nothing" if named else None
-    except OSError as error:
-        return error.strerror or str(error)
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        return "no regular file and no folder" if named or path.suffix in SUFFIXES else None
-    regular = stat.S_ISREG(status.st_mode)
-    if not os.access(path, os.R_OK):
-        return "permission denied" if named or not regular or path.suffix in SUFFIXES else None
-    return "file" if regular else "folder"
+        return "a link to nothing"
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return "it changed while it was looked at"
 
 
-def _children(folder: Path) -> list[Path]:
-    with os.scandir(folder) as entries:
-        return sorted(Path(entry.path) for entry in entries)
-
-
-def recognized(path: Path) -> str | None:
+def recognized(found: Candidate) -> str | None:
     """The name of the first reader that knows the path.
 
     A suffix decides nothing. Where it is the name of a reader, that one looks first, which saves loading all
     the others to judge a single "model.npz".
     """
-    hint = path.suffix.removeprefix(".")
-    if hint in READERS.names() and _knows(READERS.load(hint), path):
+    hint = found.suffix.removeprefix(".")
+    if hint in READERS.names() and _knows(READERS.load(hint), found):
         return hint
-    return next((name for name, reader in _readers() if _knows(reader, path)), None)
+    return next((name for name, reader in readers() if _knows(reader, found)), None)
 
 
-def _knows(reader: Reader, path: Path) -> bool:
+def _knows(reader: Reader, found: Candidate) -> bool:
     try:
-        return reader.recognizes(path)
+        return reader.recognizes(found)
     except (OSError, ValueError):
         return False
 
 
 @lru_cache(maxsize=1)
-def _readers() -> list[tuple[str, Reader]]:
+def readers() -> list[tuple[str, Reader]]:
+    """Every reader with its name, in the order in which they are asked."""
     named = [(name, READERS.load(name)) for name in READERS.names()]
     return sorted(named, key=lambda pair: pair[1].order)
 
 
-def step_named(path: Path) -> int | None:
-    """The step that its name ends in, or else the name of the step's folder it stands in."""
-    for name in _telling(path):
-        found = NAMED_STEP.search(name)
-        if found is not None:
-            return int(found["signed"] or found["plain"])
-    return None
+@lru_cache(maxsize=1)
+def suffixes() -> frozenset[str]:
+    """What files of checkpoints are called."""
+    return frozenset(suffix for _, reader in readers() for suffix in reader.suffixes)
 
 
-def _telling(path: Path) -> tuple[str, ...]:
-    folder = path.parent.name
-    return (path.name, folder) if NAMED_FOLDER.fullmatch(folder) else (path.name,)
-
-
-def run_of(path: Path) -> tuple[Path, str]:
-    """The folder of the run that a checkpoint belongs to, and what the names in it have in common."""
-    for numbered, name in zip((path, path.parent), _telling(path), strict=False):
-        found = NAMED_STEP.search(name)
-        if found is not None:
-            start, end = found.span("signed" if found["signed"] else "plain")
-            rest = "" if numbered == path else f"/{path.name}"
-            return numbered.parent, f"{name[:start]}#{name[end:]}{rest}"
-    return path, ""
+@lru_cache(maxsize=1)
+def unfinished_names() -> re.Pattern[str]:
+    """The names of saves that are still being written."""
+    return re.compile("|".join(pattern for _, reader in readers() for pattern in reader.unfinished))

@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from jaxdoctor.checkpoints.discover import run_of
 from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.series import Series
+from jaxdoctor.storage.steps import run_of
 
 
 def in_runs(checkpoints: Sequence[Checkpoint], options: Options) -> list[Series]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jaxdoctor.checkpoints.discover import Found, discover, step_named
+from jaxdoctor.checkpoints.discover import Found, discover
 from jaxdoctor.checkpoints.options import Options
-from jaxdoctor.checkpoints.reader import READERS, Reader
+from jaxdoctor.checkpoints.reader import READERS, describe
 from jaxdoctor.checkpoints.repeats import together
 from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.checkpoints.runs import in_runs
@@ -21,6 +21,7 @@ from jaxdoctor.facts.series import Series
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.rules.rule import RULES, Rule
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.steps import step_of
 from jaxdoctor.workers.log import tell
 from jaxdoctor.workers.progress import SILENT, Progress
 
@@ -111,14 +112,14 @@ def read_checkpoint(found: Found, options: Options, progress: BytesRead) -> Chec
             format=UNREAD,
             leaves=(),
             finished=False,
-            step=step_named(found.path),
-            named_step=step_named(found.path),
+            step=step_of(found.path),
+            named_step=step_of(found.path),
         )
     if found.reader is None:
         reason = found.reason or "no reader knows its format"
         return _unread(found.path, f"{found.path} is not examined: {reason}", known=True)
     try:
-        return _examined(found.path, READERS.load(found.reader), options, progress)
+        return _examined(found.path, found.reader, options, progress)
     except UnreadableError as error:
         return _unread(found.path, str(error), getattr(error, "kind", "unreadable-file"), hint=error.hint)
     except (RecursionError, MemoryError) as error:
@@ -143,26 +144,12 @@ def _unread(
     return Checkpoint(path=str(path), format=UNREAD, leaves=(), faults=(fault,))
 
 
-def _examined(path: Path, reader: Reader, options: Options, progress: BytesRead) -> Checkpoint:
+def _examined(path: Path, reader: str, options: Options, progress: BytesRead) -> Checkpoint:
     budget = Budget(memory=options.memory)
-    saved = reader.read(path, budget)
+    saved = describe(reader, path, budget)
     if saved.finished:
         saved = _with_statistics(saved, options, progress)
-    named = step_named(path)
-    return replace(
-        saved,
-        bytes_read=max(budget.bytes_read, saved.bytes_read),
-        named_step=named,
-        step=named if saved.step is None else saved.step,
-        saved_at=_written(path) if saved.saved_at is None else saved.saved_at,
-    )
-
-
-def _written(path: Path) -> float | None:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return None
+    return replace(saved, bytes_read=budget.bytes_read)
 
 
 def _with_statistics(saved: Checkpoint, options: Options, progress: BytesRead) -> Checkpoint:

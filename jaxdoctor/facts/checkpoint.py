@@ -313,6 +313,8 @@ class Checkpoint:
 
     finished: bool = True
     faults: tuple[Fault, ...] = ()
+    written_by_jax: bool = True
+    """Whether JAX restores this format, so that its x64 mode matters."""
 
     @functools.cached_property
     def counters(self) -> tuple[SavedCounter, ...]:
@@ -342,18 +344,6 @@ class Checkpoint:
             counts = found.setdefault(leaf.role.value, {})
             counts[leaf.dtype] = counts.get(leaf.dtype, 0) + 1
         return {role.value: found[role.value] for role in Role if role.value in found}
-
-    @property
-    def written_by_jax(self) -> bool:
-        """Whether JAX restores this format, so that its x64 mode matters."""
-        return self.format not in NEVER_JAX
-
-
-NEVER_JAX = frozenset(
-    {"torch", "torch-distributed", "deepspeed", "megatron", "verl", "huggingface", "stable-baselines3"}
-    | {"safetensors", "keras", "tensorflow", "hdf5", "npz", "npy"}
-)
-"""Formats in which 64-bit integers are ordinary and no process in x32 mode restores them."""
 
 
 def _counters(leaves: Sequence[Leaf]) -> Iterator[SavedCounter]:

@@ -22,25 +22,30 @@ def parse(text: bytes, budget: Budget, what: str, *, unique: bool = False) -> An
     """The value of a JSON text. Bare NaN and Infinity are allowed, since real trainers write them.
 
     Raises:
-        CorruptError: it is no JSON.
-        HostileError: it is nested too deeply, or with `unique`, names a key twice.
+        CorruptError: it is no JSON, or with `unique`, names a key twice.
+        HostileError: it is nested too deeply.
         OverBudgetError: its objects could need more memory than is allowed.
     """
     budget.allow(len(text) * INFLATION, f"the JSON of {what}")
     try:
-        return json.loads(text, object_pairs_hook=_once if unique else None)
+        return json.loads(text, object_pairs_hook=once if unique else None)
     except RecursionError as error:
         raise HostileError(f"{what} is nested too deeply") from error
     except ValueError as error:
         raise CorruptError(f"{what} is not valid JSON: {error}") from error
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON that names no key twice.
+
+    Raises:
+        CorruptError: it does; readers differ in which value they take.
+    """
     found = dict(pairs)
     if len(found) != len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = counts.most_common(1)[0][0]
-        raise HostileError(f"the key {twice[:80]!r} stands twice")
+        raise CorruptError(f"the key {twice[:80]!r} stands twice")
     return found
 
 

@@ -15,16 +15,16 @@ from typing import Any
 from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage.blobs import Region
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, TruncatedError, noted
 from jaxdoctor.storage.elements import Element
-from jaxdoctor.storage.files import first_bytes, inside, size_of
-from jaxdoctor.storage.json_text import INFLATION, read_object
+from jaxdoctor.storage.files import inside, size_of
+from jaxdoctor.storage.json_text import INFLATION, once, read_object
 from jaxdoctor.storage.shapes import fits, shape
 
 LARGEST_HEADER = 100_000_000
 """Bytes of header that the reference parser accepts."""
 
-SIGHT = 4096
 INDEX_ENDING = ".safetensors.index.json"
 
 DTYPES = {
@@ -47,21 +47,20 @@ class Tensors:
     bytes_total: int = 0
 
 
-def is_safetensors(path: Path) -> bool:
+def is_safetensors(found: Candidate) -> bool:
     """Whether a file begins with a length that fits it and an opening brace."""
-    head = first_bytes(path, 9)
-    return len(head) == 9 and head[8:] == b"{" and _plausible(path, int.from_bytes(head[:8], "little"))  # noqa: PLR2004 (length and brace)
+    head = found.head
+    return head[8:9] == b"{" and _plausible(found.size, int.from_bytes(head[:8], "little"))
 
 
-def _plausible(path: Path, length: int) -> bool:
+def _plausible(size: int, length: int) -> bool:
     """Also of a file that was cut in its header: no honest one is longer than the limit."""
-    return length <= LARGEST_HEADER or 8 + length <= path.stat().st_size
+    return length <= LARGEST_HEADER or 8 + length <= size
 
 
-def is_index(path: Path) -> bool:
+def is_index(found: Candidate) -> bool:
     """Whether a file is the index of a sharded model."""
-    head = first_bytes(path, SIGHT)
-    return head.lstrip().startswith(b"{") and b'"weight_map"' in head
+    return found.head.lstrip().startswith(b"{") and b'"weight_map"' in found.head
 
 
 def read_tensors(
@@ -94,18 +93,11 @@ def _header(region: Region, budget: Budget) -> tuple[dict[str, Any], int]:
 
 def _parsed(text: bytes) -> Any:
     try:
-        return json.loads(text.decode(), object_pairs_hook=_once, parse_constant=_refuse_constant)
+        return json.loads(text.decode(), object_pairs_hook=once, parse_constant=_refuse_constant)
     except RecursionError as error:
         raise HostileError("its header is nested too deeply") from error
     except ValueError as error:
         raise CorruptError(f"its header is not valid JSON: {str(error)[:200]}") from error
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise HostileError("its header names a tensor twice")
-    return found
 
 
 def _refuse_constant(name: str) -> Any:

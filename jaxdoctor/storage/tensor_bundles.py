@@ -6,7 +6,6 @@ https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/protobuf/te
 
 from __future__ import annotations
 
-import functools
 import math
 import struct
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage.blobs import Region, whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.crc import crc32c
 from jaxdoctor.storage.damage import CorruptError, TruncatedError, UnsupportedError, noted
 from jaxdoctor.storage.elements import Element
 from jaxdoctor.storage.files import inside
@@ -145,7 +145,7 @@ def _block(region: Region, handle: bytes, place: int, budget: Budget) -> bytes:
     if raw[size]:
         raise UnsupportedError("its index is compressed")
     (stored,) = struct.unpack("<I", raw[size + 1 :])
-    if _masked(_crc32c(raw[: size + 1])) != stored:
+    if _masked(crc32c(raw[: size + 1])) != stored:
         raise CorruptError("the checksum of a block of the index is wrong")
     return raw[:size]
 
@@ -217,25 +217,6 @@ def _number(fields: Fields, number: int, default: int) -> int:
     if not isinstance(value, int):
         return default
     return value - (1 << 64) if value >= 1 << 63 else value
-
-
-@functools.cache
-def _table() -> list[int]:
-    """Of the Castagnoli polynomial, reflected."""
-    found = []
-    for value in range(256):
-        crc = value
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-        found.append(crc)
-    return found
-
-
-def _crc32c(content: bytes) -> int:
-    table, crc = _table(), 0xFFFFFFFF
-    for byte in content:
-        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return crc ^ 0xFFFFFFFF
 
 
 def _masked(crc: int) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 from jaxdoctor.facts.checkpoint import Fault, Values
 from jaxdoctor.storage.blobs import Blob, Inflated, Region, whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import (
     CorruptError,
     DamagedError,
@@ -22,7 +23,6 @@ from jaxdoctor.storage.damage import (
     TruncatedError,
     UnsupportedError,
 )
-from jaxdoctor.storage.files import first_bytes
 
 LOCAL, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 END64, LOCATOR64 = b"PK\x06\x06", b"PK\x06\x07"
@@ -220,14 +220,14 @@ def checked(values: Values, crc: int, before: bytes) -> Values:
     return Values(stream=stream, sample=values.sample)
 
 
-def glimpsed_names(path: Path) -> list[str]:
+def glimpsed_names(found: Candidate) -> list[str]:
     """Some members' names, from a few KiB: of the first one, and of the first in the directory."""
-    head = first_bytes(path, SIGHT)
+    head = found.head
     if not head.startswith(LOCAL):
         return []
     names = [_name_at(head, 26, LOCAL_SIZE)]
     try:
-        region = whole_file(path)
+        region = whole_file(found.path)
         offset, size, _ = _directory(region, Budget(), SIGHT)
         with region.reading(Budget()) as read_at:
             listed = read_at(offset, min(size, SIGHT))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxdoctor.checkpoints.discover import recognized
-from jaxdoctor.checkpoints.reader import READERS
+from jaxdoctor.checkpoints.reader import READERS, describe
 from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.errors import UsageError, WorkerError
 from jaxdoctor.facts.checkpoint import Role
@@ -18,6 +18,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.signature import Fate, Signature
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Task
 from jaxdoctor.workers.worker import WorkerTimeoutError, run
@@ -118,11 +119,11 @@ def _params(text: str | None) -> str | tuple[Parameter, ...] | None:
 
 
 def _from_checkpoint(path: Path) -> tuple[Parameter, ...]:
-    reader = recognized(path)
+    reader = recognized(Candidate(path))
     if reader is None:
         known = ", ".join(READERS.names())
         raise UsageError(f"{path} is no checkpoint of a known format", hint=f"known are {known}")
-    leaves = READERS.load(reader).read(path, Budget()).leaves
+    leaves = describe(reader, path, Budget()).leaves
     chosen = [leaf for leaf in leaves if role_of(leaf, ()) is Role.PARAMETER] or list(leaves)
     return tuple(Parameter(path=leaf.path, dtype=leaf.dtype, shape=leaf.shape) for leaf in chosen)
 

@@ -4,11 +4,14 @@ import io
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from jaxdoctor.checkpoints.discover import discover, expand, run_of, step_named
+from jaxdoctor.checkpoints.discover import discover, expand
+from jaxdoctor.checkpoints.reader import describe
 from jaxdoctor.errors import UsageError
-from jaxdoctor.storage.budget import size_named
+from jaxdoctor.storage.budget import Budget, size_named
+from jaxdoctor.storage.steps import run_of, step_of
 
 
 @pytest.mark.parametrize(
@@ -31,16 +34,16 @@ from jaxdoctor.storage.budget import size_named
     ],
 )
 def test_a_name_tells_its_step(name, step):
-    assert step_named(Path("run") / name) == step
+    assert step_of(Path("run") / name) == step
 
 
 def test_the_folder_tells_the_step_of_what_is_in_it():
-    assert step_named(Path("run/global_step_40/actor")) == 40
+    assert step_of(Path("run/global_step_40/actor")) == 40
 
 
 def test_the_number_of_an_experiment_is_no_step():
     """Two experiments beside each other are not one run."""
-    assert step_named(Path("exp-3/params")) is None
+    assert step_of(Path("exp-3/params")) is None
     assert run_of(Path("exp-3/params")) != run_of(Path("exp-4/params"))
 
 
@@ -109,3 +112,34 @@ def test_sizes_are_read_as_people_write_them(text, size):
 def test_a_size_that_cannot_be_meant_is_misuse(text):
     with pytest.raises(UsageError):
         size_named(text)
+
+
+def test_steps_on_another_disk_are_followed(tmp_path):
+    """Each target once, under the first of its names; what lies under the run is found under its own name."""
+    disk, run = tmp_path / "disk", tmp_path / "run"
+    for folder in (disk / "a", run / "2000"):
+        folder.mkdir(parents=True)
+        np.savez(folder / "state.npz", w=np.ones(3))
+    run.joinpath("1000").symlink_to(disk / "a")
+    run.joinpath("best").symlink_to(disk / "a")
+    run.joinpath("latest").symlink_to(run / "2000")
+    run.joinpath("up").symlink_to(tmp_path)
+
+    found = [one.path.relative_to(run).as_posix() for one in discover(run)]
+
+    assert found == ["1000/state.npz", "2000/state.npz"]
+
+
+def test_a_link_that_is_named_has_the_step_of_its_target(tmp_path):
+    np.savez(tmp_path / "step_300.npz", w=np.ones(3))
+    tmp_path.joinpath("latest.npz").symlink_to("step_300.npz")
+
+    assert describe("npz", tmp_path / "latest.npz", Budget()).step == 300
+
+
+def test_a_link_to_itself_says_what_is_wrong(tmp_path):
+    (tmp_path / "loop.npz").symlink_to("loop.npz")
+
+    (found,) = discover(tmp_path / "loop.npz")
+
+    assert "symbolic links" in found.reason

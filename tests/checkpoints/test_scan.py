@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -265,7 +266,7 @@ def test_whatever_a_reader_does_the_others_are_judged(tmp_path, monkeypatch, err
             raise error
         return reader.read(path, budget)
 
-    broken = type(reader)(recognizes=reader.recognizes, read=read, order=reader.order)
+    broken = replace(reader, read=read)
     monkeypatch.setattr(READERS, "load", lambda wanted: broken if wanted == "npz" else load(wanted))
 
     found = scan([tmp_path], Options())
@@ -277,7 +278,15 @@ def test_whatever_a_reader_does_the_others_are_judged(tmp_path, monkeypatch, err
 def test_a_file_without_permission_is_a_finding(tmp_path, monkeypatch):
     """Root may read everything, so the answer of the operating system is played."""
     save_run(tmp_path, [1, 2])
-    monkeypatch.setattr(os, "access", lambda path, _: path.name != "step_1000.npz")
+    opened = os.open
+
+    def refusing(path, *args, **kwargs):
+        if Path(path).name == "step_1000.npz":
+            raise PermissionError
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", refusing)
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "step_1000.npz")
 
     assert names(report(tmp_path)) == ["unreadable-file"]
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from jaxdoctor.checkpoints.reader import READERS
-from jaxdoctor.facts.checkpoint import NEVER_JAX
 from jaxdoctor.facts.dtypes import dtype_named
 from tests.builders import checkpoint, leaf
 
@@ -63,8 +61,3 @@ def test_dtypes_are_counted_by_role():
 def test_an_integer_type_wraps_as_hardware_does():
     assert dtype_named("int32").wrapped(2_667_577_344) == -1_627_389_952
     assert dtype_named("uint32").wrapped(2**32 + 5) == 5
-
-
-def test_formats_that_jax_does_not_restore_have_readers():
-    """A renamed reader must not slip out of the list."""
-    assert set(READERS.names()) >= NEVER_JAX

@@ -31,9 +31,9 @@ def test_deep_nesting_is_hostile(text):
         parse(text, Budget(), "x")
 
 
-def test_a_key_that_stands_twice_is_hostile_where_keys_name_arrays():
-    """Two readers would see two different files."""
-    with pytest.raises(HostileError, match="stands twice"):
+def test_a_key_that_stands_twice_is_refused_where_keys_name_arrays():
+    """Two readers would see two different files. That is a broken writer, and no attack."""
+    with pytest.raises(CorruptError, match="stands twice"):
         parse(b'{"a": 1, "a": 2}', Budget(), "x", unique=True)
     assert parse(b'{"a": 1, "a": 2}', Budget(), "x") == {"a": 2}
 

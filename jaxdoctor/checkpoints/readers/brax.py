@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import noted
 from jaxdoctor.storage.files import first_bytes
 from jaxdoctor.storage.json_text import read_json
@@ -34,25 +35,23 @@ HEAD = 1 << 16
 LARGEST_CONFIG = 1 << 20
 
 
-def _recognizes(path: Path) -> bool:
-    if not path.is_dir() or not is_item(path):
+def _recognizes(found: Candidate) -> bool:
+    if not is_item(found):
         return False
-    if any(name.endswith(CONFIG) for name in names(path)):
+    if any(name.endswith(CONFIG) for name in found.entries):
         return True
-    head = first_bytes(path / TREE, HEAD)
+    head = first_bytes(found.path / TREE, HEAD)
     return all(key in head for key in NORMALIZER)
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
+def _read(path: Path, budget: Budget) -> Contents:
     notes = Notes()
-    before = budget.bytes_read
     config = _configs(path, budget, notes)
-    checkpoint = read_checkpoint(path, budget, "brax")
+    contents = read_checkpoint(path, budget)
     return dataclasses.replace(
-        checkpoint,
-        metadata={**checkpoint.metadata, **config},
-        bytes_read=budget.bytes_read - before,
-        faults=(*checkpoint.faults, *notes.faults),
+        contents,
+        metadata={**contents.metadata, **config},
+        faults=(*contents.faults, *notes.faults),
     )
 
 

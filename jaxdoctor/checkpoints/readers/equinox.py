@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage import json_text
 from jaxdoctor.storage.blobs import ReadAt, Region, whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import CorruptError, DamagedError, UnsupportedError, noted
-from jaxdoctor.storage.files import first_bytes
 from jaxdoctor.storage.npy import MAGIC, read_record, record_leaves
 
 LONGEST_LINE = 1 << 20
@@ -24,23 +25,22 @@ WIDE = frozenset({"float64", "int64", "complex128", "bool"})
 """How Equinox stores Python numbers: as arrays without axes."""
 
 
-def _recognizes(path: Path) -> bool:
-    head = first_bytes(path, SIGHT)
+def _recognizes(found: Candidate) -> bool:
+    head = found.head
     if head.startswith(b"{"):
         return b"}\n" + MAGIC in head
     if not head.startswith(MAGIC):
         return False
     try:
-        region = whole_file(path)
+        region = whole_file(found.path)
         with region.reading(Budget()) as read_at:
-            end = read_record(read_at, 0, path.name).end
+            end = read_record(read_at, 0, found.name).end
             return end is not None and read_at(end, len(MAGIC)) == MAGIC
     except DamagedError:
         return False
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     region = whole_file(path)
     leaves: list[Leaf] = []
     faults: list[Fault] = []
@@ -48,14 +48,10 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
     with noted(faults.append, path=str(path)), region.reading(budget) as read_at:
         start = _hyperparameters(read_at, metadata, budget)
         _records(region, read_at, start, leaves, faults, budget)
-    return Checkpoint(
-        path=str(path),
-        format="equinox",
-        leaves=tuple(leaves),
+    return Contents(
+        leaves=leaves,
         metadata=metadata,
-        bytes_total=region.size,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(faults),
+        faults=faults,
     )
 
 
@@ -89,4 +85,4 @@ def _records(
         start = record.end
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=40)
+READER = Reader(recognizes=_recognizes, read=_read, order=40, suffixes=(".eqx",))

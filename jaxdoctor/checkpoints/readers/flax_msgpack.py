@@ -9,16 +9,17 @@ import re
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.storage import unfinished
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import PointerError, UnfinishedError
-from jaxdoctor.storage.files import first_bytes, size_of
 from jaxdoctor.storage.msgpack import flax_tree
 from jaxdoctor.storage.notes import Notes
 from jaxdoctor.storage.orbax.places import MAPS
-from jaxdoctor.storage.steps import named_step
 
 LISTS = frozenset({*range(0x91, 0xA0), 0xDC, 0xDD})
+OPENINGS = frozenset(bytes([byte]) for byte in MAPS | LISTS)
 HEAD = 1 << 16
 DTYPE = re.compile(rb"[\xa4-\xaf](?:b?float|u?int|complex)\d|\xa4bool")
 """How an array's dtype stands in msgpack: a short string, its length in the first byte."""
@@ -32,19 +33,14 @@ GDA = "//GDAPlaceholder:"
 """What stands for an array of many processes, whose values lie in another folder."""
 
 
-def _recognizes(path: Path) -> bool:
-    if not path.is_file():
+def _recognizes(found: Candidate) -> bool:
+    if found.head[:1] not in OPENINGS:
         return False
-    head = first_bytes(path, HEAD)
-    if head[:1] not in {bytes([byte]) for byte in MAPS | LISTS}:
-        return False
-    named = path.suffix in SUFFIXES or LEGACY.fullmatch(path.name) is not None or path.name == TEMPORARY
-    return named or DTYPE.search(head) is not None
+    named = found.suffix in SUFFIXES or LEGACY.fullmatch(found.name) is not None or found.name == TEMPORARY
+    return named or DTYPE.search(found.longer_head(HEAD)) is not None
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
-    size = size_of(path)
+def _read(path: Path, budget: Budget) -> Contents:
     notes = Notes()
     tree = flax_tree.read_tree(path, budget)
     for fault in tree.faults:
@@ -56,19 +52,11 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
             elsewhere = PointerError("its values lie in the folder of a save by many processes")
             notes(elsewhere.fault(path=str(path), leaf="/".join(keys)))
     leaves = (flax_tree.leaf(keys, value, budget) for keys, value in tree.entries.items())
-    step = named_step(path.name.removesuffix(path.suffix) if path.suffix in SUFFIXES else path.name)
-    return Checkpoint(
-        path=str(path),
-        format="flax-msgpack",
-        leaves=tuple(leaf for leaf in leaves if leaf is not None),
-        step=step,
-        named_step=step,
-        bytes_total=size,
-        bytes_read=budget.bytes_read - before,
-        saved_at=path.stat().st_mtime,
+    return Contents(
+        leaves=[leaf for leaf in leaves if leaf is not None],
         finished=path.name != TEMPORARY,
         faults=notes.faults,
     )
 
 
-READER = Reader(recognizes=_recognizes, read=_read)
+READER = Reader(recognizes=_recognizes, read=_read, suffixes=SUFFIXES, unfinished=(unfinished.FLAX,))

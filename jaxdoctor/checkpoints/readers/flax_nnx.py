@@ -9,19 +9,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.notes import Notes
 from jaxdoctor.storage.orbax.checkpoints import read_checkpoint
-from jaxdoctor.storage.orbax.places import TREE, is_checkpoint, items
+from jaxdoctor.storage.orbax.places import TREE, is_checkpoint
 from jaxdoctor.storage.orbax.tree import ARRAY_TYPES, read_tree
 
 LARGEST = 1 << 24
 """Bytes of a tree that are looked through to recognize it; beyond, it is called an Orbax checkpoint."""
 
 
-def _recognizes(path: Path) -> bool:
-    return is_checkpoint(path) and any(map(_holds_variables, [path, *(path / name for name in items(path))]))
+def _recognizes(found: Candidate) -> bool:
+    return is_checkpoint(found) and any(
+        map(_holds_variables, [found.path, *(found.path / name for name in found.folders)])
+    )
 
 
 def _holds_variables(folder: Path) -> bool:
@@ -34,8 +37,8 @@ def _holds_variables(folder: Path) -> bool:
     return bool(last) and all(keys == ("value",) for keys in last)
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    return read_checkpoint(path, budget, "flax-nnx")
+def _read(path: Path, budget: Budget) -> Contents:
+    return read_checkpoint(path, budget)
 
 
 READER = Reader(recognizes=_recognizes, read=_read, order=45)

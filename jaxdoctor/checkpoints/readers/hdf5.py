@@ -5,25 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.blobs import whole_file
 from jaxdoctor.storage.budget import Budget
-from jaxdoctor.storage.files import first_bytes
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.hdf5.files import MAGIC, read_hdf5
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     region = whole_file(path)
     leaves, faults = read_hdf5(region, budget)
-    return Checkpoint(
-        path=str(path),
-        format="hdf5",
-        leaves=tuple(leaves),
-        bytes_total=region.size,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(faults),
+    return Contents(
+        leaves=leaves,
+        faults=faults,
     )
 
 
-READER = Reader(recognizes=lambda path: first_bytes(path, len(MAGIC)) == MAGIC, read=_read)
+READER = Reader(
+    recognizes=lambda found: found.head.startswith(MAGIC),
+    read=_read,
+    restored_by_jax=False,
+    suffixes=(".h5", ".hdf5"),
+)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Leaf
+from jaxdoctor.storage import unfinished
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import MissingError, UnfinishedError, noted
 from jaxdoctor.storage.json_text import read_json, read_object
 from jaxdoctor.storage.safetensors import Tensors, read_index, read_sharded, read_tensors
@@ -45,27 +48,19 @@ TORCH_PARTS = {
     "scaler.pt": "scaler",
 }
 RANDOM = re.compile(r"(rng_state(?:_\d+)?)\.pth")
-MOST_ENTRIES = 10_000
 
 
-def _recognizes(path: Path) -> bool:
-    if not path.is_dir():
-        return False
-    names = _names(path)
+def _recognizes(found: Candidate) -> bool:
+    names = found.entries.keys()
     # A folder of such folders is a run, and its saves are what is to be judged.
     if any(SAVE.fullmatch(name) for name in names):
         return False
     if names & {STATE, ARGUMENTS, ADAPTER} or any(name.endswith(INDEX) for name in names):
         return True
-    return CONFIG in names and bool(_weights(names)) and _is_model(path)
+    return CONFIG in names and bool(_weights(names)) and _is_model(found.path)
 
 
-def _names(path: Path) -> set[str]:
-    with os.scandir(path) as entries:
-        return {entry.name for entry, _ in zip(entries, range(MOST_ENTRIES), strict=False)}
-
-
-def _weights(names: set[str]) -> list[str]:
+def _weights(names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if name.endswith(SAFETENSORS) or BINARY.fullmatch(name))
 
 
@@ -76,9 +71,8 @@ def _is_model(path: Path) -> bool:
         return False
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
-    names = _names(path)
+def _read(path: Path, budget: Budget) -> Contents:
+    names = set(Candidate(path).entries)
     found = Tensors()
     _read_weights(path, names, budget, found)
     declared = _configured(path, names, budget, found)
@@ -87,15 +81,12 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
     _read_parts(path, names, budget, found)
     _read_state(path, names, budget, found)
     step = found.metadata.get("global_step")
-    return Checkpoint(
-        path=str(path),
-        format="huggingface",
-        leaves=tuple(found.leaves),
+    return Contents(
+        leaves=found.leaves,
         metadata=found.metadata,
         step=step if isinstance(step, int) else None,
         bytes_total=_bytes(path),
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(found.faults),
+        faults=found.faults,
     )
 
 
@@ -154,12 +145,12 @@ def _read_parts(path: Path, names: set[str], budget: Budget, found: Tensors) -> 
 
 def _read_folder(folder: Path, budget: Budget, found: Tensors) -> None:
     """What DeepSpeed or FSDP wrote beside the trainer's own files."""
-    known: tuple[tuple[Callable[[Path], bool], Callable[[], Any]], ...] = (
+    known: tuple[tuple[Callable[[Candidate], bool], Callable[[], Any]], ...] = (
         (is_deepspeed, lambda: read_deepspeed(folder, budget, prefix=f"{folder.name}/").group),
         (is_distributed, lambda: read_distributed(folder, budget, prefix=f"{folder.name}/")),
     )
     for recognizes, read in known:
-        if recognizes(folder):
+        if recognizes(Candidate(folder)):
             group = read()
             found.leaves += group.leaves
             found.faults += group.faults
@@ -183,4 +174,6 @@ def _insist_on_weights(path: Path, leaves: list[Leaf], found: Tensors) -> None:
         found.faults.append(MissingError(f"{path} holds no weights").fault(path=str(path)))
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=30)
+READER = Reader(
+    recognizes=_recognizes, read=_read, order=30, restored_by_jax=False, unfinished=(unfinished.TRANSFORMERS,)
+)

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage.blobs import Region, whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import CorruptError, UnsupportedError, noted
 from jaxdoctor.storage.hdf5.files import read_hdf5
 from jaxdoctor.storage.json_text import parse
@@ -18,13 +20,12 @@ WEIGHTS, ABOUT = "model.weights.h5", "metadata.json"
 LARGEST_ABOUT = 1 << 20
 
 
-def _recognizes(path: Path) -> bool:
-    names = glimpsed_names(path)
+def _recognizes(found: Candidate) -> bool:
+    names = glimpsed_names(found)
     return WEIGHTS in names or {ABOUT, "config.json"} <= set(names)
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     region = whole_file(path)
     leaves: list[Leaf] = []
     faults: list[Fault] = []
@@ -37,14 +38,10 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
         weights = _weights(archive, budget)
         leaves, found = read_hdf5(weights, budget)
         faults += found
-    return Checkpoint(
-        path=str(path),
-        format="keras",
-        leaves=tuple(leaves),
+    return Contents(
+        leaves=leaves,
         metadata=metadata,
-        bytes_total=region.size,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(faults),
+        faults=faults,
     )
 
 
@@ -72,4 +69,4 @@ def _about(archive: Archive, budget: Budget) -> dict[str, Any]:
     )
 
 
-READER = Reader(recognizes=_recognizes, read=_read)
+READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False, suffixes=(".keras",))

@@ -8,18 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.orbax.checkpoints import read_checkpoint
 from jaxdoctor.storage.orbax.places import is_checkpoint, is_item
 
 
-def _recognizes(path: Path) -> bool:
-    return is_checkpoint(path) and not is_item(path) and is_item(path / "items")
+def _recognizes(found: Candidate) -> bool:
+    return is_checkpoint(found) and not is_item(found) and is_item(found.child("items"))
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    return read_checkpoint(path, budget, "maxtext")
+def _read(path: Path, budget: Budget) -> Contents:
+    return read_checkpoint(path, budget)
 
 
 READER = Reader(recognizes=_recognizes, read=_read, order=40)

@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.pickles.parts import Table
 from jaxdoctor.storage.torch.files import TorchFile
 from jaxdoctor.storage.torch.ranks import read_ranks
@@ -16,14 +17,11 @@ RANK = re.compile(r"mp_rank_(\d{1,6})(?:_(\d{1,6}))?")
 FILE = "model_optim_rng.pt"
 
 
-def _recognizes(path: Path) -> bool:
-    return path.is_dir() and any(
-        RANK.fullmatch(entry.name) and (entry / FILE).is_file() for entry in path.iterdir()
-    )
+def _recognizes(found: Candidate) -> bool:
+    return any(RANK.fullmatch(name) and found.child(f"{name}/{FILE}").is_file for name in found.folders)
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     found = TorchFile()
     for stage, files in sorted(_stages(path).items()):
         group = read_ranks(files, None, budget, prefix=f"stage_{stage}/")
@@ -32,14 +30,11 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
         found.bytes_total += group.bytes_total
         found.root = group.root if found.root is None else found.root
     step = found.root.get("iteration") if isinstance(found.root, Table) else None
-    return Checkpoint(
-        path=str(path),
-        format="megatron",
-        leaves=tuple(found.leaves),
+    return Contents(
+        leaves=found.leaves,
         step=step if isinstance(step, int) else None,
         bytes_total=found.bytes_total,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(found.faults),
+        faults=found.faults,
     )
 
 
@@ -53,4 +48,4 @@ def _stages(path: Path) -> dict[int, dict[int, Path]]:
     return stages
 
 
-READER = Reader(recognizes=_recognizes, read=_read)
+READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage.blobs import whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import CorruptError, noted
-from jaxdoctor.storage.files import first_bytes
 from jaxdoctor.storage.npy import MAGIC, read_record, record_leaves
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     region = whole_file(path)
     leaves: list[Leaf] = []
     faults: list[Fault] = []
@@ -25,14 +24,16 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
         faults += found
         if record.end is not None and record.end < region.size and not record.objects:
             raise CorruptError(f"{region.size - record.end} bytes follow the array")
-    return Checkpoint(
-        path=str(path),
-        format="npy",
-        leaves=tuple(leaves),
-        bytes_total=region.size,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(faults),
+    return Contents(
+        leaves=leaves,
+        faults=faults,
     )
 
 
-READER = Reader(recognizes=lambda path: first_bytes(path, len(MAGIC)) == MAGIC, read=_read, order=60)
+READER = Reader(
+    recognizes=lambda found: found.head.startswith(MAGIC),
+    read=_read,
+    order=60,
+    restored_by_jax=False,
+    suffixes=(".npy",),
+)

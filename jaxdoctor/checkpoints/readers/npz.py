@@ -6,23 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage.blobs import whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import DamagedError, noted
 from jaxdoctor.storage.npy import read_record, record_leaves
 from jaxdoctor.storage.zips import Archive, Member, checked, glimpsed_names, open_archive
 
 
-def _recognizes(path: Path) -> bool:
-    names = glimpsed_names(path)
+def _recognizes(found: Candidate) -> bool:
+    names = glimpsed_names(found)
     return any(name.endswith(".npy") for name in names) and not any(
         name.endswith("data.pkl") for name in names
     )
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     region = whole_file(path)
     leaves: list[Leaf] = []
     faults: list[Fault] = []
@@ -32,13 +33,9 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
         for member in archive.members:
             found = _member_leaves(archive, member, budget, faults)
             leaves += found
-    return Checkpoint(
-        path=str(path),
-        format="npz",
-        leaves=tuple(leaves),
-        bytes_total=region.size,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(faults),
+    return Contents(
+        leaves=leaves,
+        faults=faults,
     )
 
 
@@ -65,4 +62,4 @@ def _with_checksum(leaf: Leaf, member: Member, header: bytes, end: int | None) -
     return replace(leaf, values=checked(leaf.values, member.crc, header))
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=60)
+READER = Reader(recognizes=_recognizes, read=_read, order=60, restored_by_jax=False, suffixes=(".npz",))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.blobs import Blob, gzip_blob, whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.files import first_bytes
 from jaxdoctor.storage.pickles.arrays import Array
 from jaxdoctor.storage.pickles.files import (
@@ -29,13 +30,13 @@ from jaxdoctor.storage.torch.tensors import nested_faults, torch_or_numpy
 GZIP = b"\x1f\x8b\x08"
 
 
-def _recognizes(path: Path) -> bool:
-    head = first_bytes(path, SIGHT)
+def _recognizes(found: Candidate) -> bool:
+    head = found.head[:SIGHT]
     if head.startswith(GZIP):
         return looks_pickled(_first_inflated(head), 1 << 62)
     if head.startswith(LEGACY_MAGIC):
         return False
-    return looks_pickled(head, path.stat().st_size) if head else False
+    return looks_pickled(head, found.size) if head else False
 
 
 def _first_inflated(head: bytes) -> bytes:
@@ -50,8 +51,7 @@ def _blob(path: Path) -> Blob:
     return gzip_blob(region) if first_bytes(path, len(GZIP)) == GZIP else region
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     blob = _blob(path)
     stream = read_stream(blob, budget)
     if not stream.pickles and not stream.damage:
@@ -62,16 +62,12 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
 
     tree = tree_of(stream, recognize)
     root = stream.roots[0] if stream.roots else None
-    return Checkpoint(
-        path=str(path),
-        format="pickle",
-        leaves=tuple(tree.leaves),
+    return Contents(
+        leaves=tree.leaves,
         metadata={"pickles": len(stream.pickles), "wanted_calls": wanted_calls(stream)},
         step=step_among(root),
-        bytes_total=path.stat().st_size,
-        bytes_read=budget.bytes_read - before,
         faults=(*faults_of(stream, path), *nested_faults(stream, blob, budget), *tree.faults),
     )
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=80)
+READER = Reader(recognizes=_recognizes, read=_read, order=80, suffixes=(".pkl", ".pickle"))

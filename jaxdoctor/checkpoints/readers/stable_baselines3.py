@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage.blobs import ReadAt, Region, memory_values, whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import UnsupportedError, noted
 from jaxdoctor.storage.elements import Element
 from jaxdoctor.storage.json_text import parse
@@ -27,13 +29,12 @@ COUNTS = ("num_timesteps", "_num_timesteps_at_start", "_n_updates", "_episode_nu
 BIGGEST = 1 << 63
 
 
-def _recognizes(path: Path) -> bool:
-    names = glimpsed_names(path)
+def _recognizes(found: Candidate) -> bool:
+    names = glimpsed_names(found)
     return MARK in names or (DATA in names and any(name.endswith(".pth") for name in names))
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     region = whole_file(path)
     leaves: list[Leaf] = []
     faults: list[Fault] = []
@@ -55,14 +56,10 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
                     leaves += file.leaves
                     faults += file.faults
     steps = content.get("num_timesteps")
-    return Checkpoint(
-        path=str(path),
-        format="stable-baselines3",
-        leaves=tuple(leaves),
+    return Contents(
+        leaves=leaves,
         step=steps if type(steps) is int else None,
-        bytes_total=region.size,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(faults),
+        faults=faults,
     )
 
 
@@ -109,4 +106,4 @@ def _from(raw: bytes) -> ReadAt:
     return lambda offset, size: raw[offset : offset + size]
 
 
-READER = Reader(recognizes=_recognizes, read=_read)
+READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False)

@@ -7,14 +7,18 @@ https://github.com/google-research/t5x/blob/main/t5x/checkpoints.py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Leaf
+from jaxdoctor.storage import unfinished
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import (
     DamagedError,
     HostileError,
@@ -22,15 +26,13 @@ from jaxdoctor.storage.damage import (
     UnfinishedError,
     UnsupportedError,
 )
-from jaxdoctor.storage.files import all_members, first_bytes, inside
+from jaxdoctor.storage.files import all_members, inside
 from jaxdoctor.storage.msgpack import flax_tree
 from jaxdoctor.storage.notes import Notes, note_odd
 from jaxdoctor.storage.orbax.places import AGGREGATE, is_aggregate
 from jaxdoctor.storage.spans import Span
-from jaxdoctor.storage.steps import named_step
 from jaxdoctor.storage.zarr import arrays as zarr
 
-HEAD = 4096
 MARKS = (b"\xa7version", b"\xa9optimizer")
 """The two keys of a T5X file, each a short string of msgpack."""
 
@@ -40,16 +42,12 @@ LOCAL = {"file", "gfile", "gcs"}
 Keys = tuple[str, ...]
 
 
-def _recognizes(path: Path) -> bool:
-    file = path / AGGREGATE
-    if not path.is_dir() or not is_aggregate(file):
-        return False
-    head = first_bytes(file, HEAD)
-    return all(mark in head for mark in MARKS)
+def _recognizes(found: Candidate) -> bool:
+    file = found.child(AGGREGATE)
+    return found.has(AGGREGATE) and is_aggregate(file) and all(mark in file.head for mark in MARKS)
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     notes = Notes()
     found = all_members(path, budget)
     note_odd(found, notes)
@@ -66,21 +64,15 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
     specs, rest = _split(tree.entries)
     leaves = [flax_tree.leaf(keys, value, budget) for keys, value in rest.items()]
     leaves += [_array(path, keys, spec, stored, budget, notes) for keys, spec in specs.items()]
-    unfinished = ".tmp-" in path.name
-    if unfinished:
+    stopped = re.search(unfinished.T5X, path.name) is not None
+    if stopped:
         notes(UnfinishedError("its name is one that T5X gives until a save is done").fault(path=str(path)))
-    step = named_step(path.name)
-    return Checkpoint(
-        path=str(path),
-        format="t5x",
-        leaves=tuple(leaf for leaf in leaves if leaf is not None),
+    return Contents(
+        leaves=[leaf for leaf in leaves if leaf is not None],
         metadata={"version": tree.entries.get(("version",))},
-        step=step,
-        named_step=step,
         bytes_total=sum(member.size for member in found),
-        bytes_read=budget.bytes_read - before,
         saved_at=(path / AGGREGATE).stat().st_mtime,
-        finished=not unfinished,
+        finished=not stopped,
         faults=notes.faults,
     )
 
@@ -131,4 +123,4 @@ def _folder(path: Path, spec: Mapping[str, Any]) -> str:
     return inside(path, name.removesuffix("/")).relative_to(path).as_posix()
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=20)
+READER = Reader(recognizes=_recognizes, read=_read, order=20, unfinished=(unfinished.T5X,))

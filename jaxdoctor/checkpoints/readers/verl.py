@@ -6,20 +6,20 @@ import re
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.torch.files import TorchFile
 from jaxdoctor.storage.torch.ranks import read_ranks
 
 NAME = re.compile(r"(model|optim|extra_state)_world_size_(\d{1,6})_rank_(\d{1,6})\.pt")
 
 
-def _recognizes(path: Path) -> bool:
-    return path.is_dir() and any(NAME.fullmatch(entry.name) for entry in path.iterdir())
+def _recognizes(found: Candidate) -> bool:
+    return any(map(NAME.fullmatch, found.entries))
 
 
-def _read(path: Path, budget: Budget) -> Checkpoint:
-    before = budget.bytes_read
+def _read(path: Path, budget: Budget) -> Contents:
     groups: dict[tuple[str, int], dict[int, Path]] = {}
     for entry in sorted(path.iterdir()):
         match = NAME.fullmatch(entry.name)
@@ -31,15 +31,12 @@ def _read(path: Path, budget: Budget) -> Checkpoint:
         found.leaves += group.leaves
         found.faults += group.faults
         found.bytes_total += group.bytes_total
-    return Checkpoint(
-        path=str(path),
-        format="verl",
-        leaves=tuple(found.leaves),
+    return Contents(
+        leaves=found.leaves,
         metadata={"world_size": max(world for _, world in groups)},
         bytes_total=found.bytes_total,
-        bytes_read=budget.bytes_read - before,
-        faults=tuple(found.faults),
+        faults=found.faults,
     )
 
 
-READER = Reader(recognizes=_recognizes, read=_read)
+READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False)

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf, Role
+from jaxdoctor.facts.checkpoint import Fault, Leaf, Role
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import UnfinishedError, noted
 from jaxdoctor.storage.files import Member, all_members
 from jaxdoctor.storage.json_text import read_json
@@ -26,7 +28,6 @@ from jaxdoctor.storage.orbax.places import (
 )
 from jaxdoctor.storage.orbax.tree import read_checkpoint as read_about
 from jaxdoctor.storage.orbax.tree import read_strings
-from jaxdoctor.storage.steps import named_step
 
 NEUTRAL = frozenset({"default", "items", "pytree", "checkpoint"})
 """Names of an item that say nothing about what is in it."""
@@ -36,13 +37,13 @@ LARGEST_JSON = 1 << 24
 NANOSECONDS = 1e9
 
 
-def read_checkpoint(path: Path, budget: Budget, format_name: str) -> Checkpoint:
+def read_checkpoint(path: Path, budget: Budget) -> Contents:
     """The leaves of one checkpoint, with everything that is wrong as faults.
 
     Raises:
         DamagedError: the folder cannot be listed.
     """
-    return _Reading(path, budget).checkpoint(format_name)
+    return _Reading(path, budget).contents()
 
 
 class _Reading:
@@ -50,34 +51,27 @@ class _Reading:
         self.path = path
         self.budget = budget
         self.notes = Notes()
-        self.before = budget.bytes_read
         self.members = all_members(path, budget)
         self.metadata: dict[str, Any] = {}
         self.unfinished = False
 
-    def checkpoint(self, format_name: str) -> Checkpoint:
+    def contents(self) -> Contents:
         note_odd(self.members, self.notes)
         about = read_about(self.path, self.budget, self.notes)
         leaves = self._leaves()
         self._tell(about)
         self._note_unfinished(about)
-        step = named_step(self.path.name)
-        return Checkpoint(
-            path=str(self.path),
-            format=format_name,
-            leaves=tuple(leaves),
+        return Contents(
+            leaves=leaves,
             metadata=self.metadata,
-            step=step,
-            named_step=step,
             bytes_total=sum(member.size for member in self.members),
-            bytes_read=self.budget.bytes_read - self.before,
             saved_at=self._saved_at(about),
             finished=not self.unfinished,
             faults=self.notes.faults,
         )
 
     def _leaves(self) -> list[Leaf]:
-        if is_item(self.path):
+        if is_item(Candidate(self.path)):
             return self._item(self.path, "")
         found = items(self.path)
         trees = [name for name in found if self._tree_of(name) is not None]
@@ -96,7 +90,7 @@ class _Reading:
     def _tree_of(self, name: str) -> Path | None:
         """The folder with the arrays of an item; None of a JSON item."""
         folder = self.path / name
-        return next((place for place in (folder, folder / RANDOM_KEY) if is_item(place)), None)
+        return next((place for place in (folder, folder / RANDOM_KEY) if is_item(Candidate(place))), None)
 
     def _item_of_step(self, name: str, prefix: str) -> list[Leaf]:
         folder = self._tree_of(name)

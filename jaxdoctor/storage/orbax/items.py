@@ -8,6 +8,7 @@ from pathlib import Path
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.facts.checkpoint import Leaf, Role
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import (
     DamagedError,
     HostileError,
@@ -125,7 +126,7 @@ class Item:
     def _aggregated(self, arrays: set[str]) -> Iterator[Leaf]:
         """What the msgpack file of versions before 0.5.16 holds itself."""
         path = self.folder / AGGREGATE
-        if path.is_dir() or not is_aggregate(path):
+        if not is_aggregate(Candidate(path)):
             return
         with noted(self.note, path=str(path)):
             tree = flax_tree.read_tree(path, self.budget, root=self.folder)

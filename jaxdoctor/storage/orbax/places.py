@@ -6,7 +6,8 @@ import os
 import re
 from pathlib import Path
 
-from jaxdoctor.storage.files import first_bytes
+from jaxdoctor.storage import unfinished
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.steps import is_step_name
 from jaxdoctor.storage.zarr.ocdbt import MANIFEST
 
@@ -23,10 +24,11 @@ JSON_FILES = ("metadata", "metrics")
 """The file in the folder of a JSON item, and of the metrics."""
 
 PROCESS = re.compile(r"ocdbt\.process_\d+")
-UNFINISHED = ".orbax-checkpoint-tmp"
 ARRAYS = (".zarray", "zarr.json")
 MAPS = frozenset({*range(0x81, 0x90), 0xDE, 0xDF})
 """First bytes of a msgpack map that is not empty."""
+
+OPENINGS = frozenset(bytes([byte]) for byte in MAPS)
 
 MOST_NAMES = 10_000
 """Entries of a folder that recognition looks at."""
@@ -48,45 +50,43 @@ def has(folder: Path, name: str) -> bool:
 
 def is_unfinished(folder: Path) -> bool:
     """Whether the name is one that Orbax gives before a save is done."""
-    return UNFINISHED in folder.name
+    return re.search(unfinished.ORBAX, folder.name) is not None
 
 
-def is_item(folder: Path) -> bool:
+def is_item(folder: Candidate) -> bool:
     """Whether this folder holds one tree of arrays."""
-    if has(folder, MANIFEST) or has(folder, TREE) or is_aggregate(folder / AGGREGATE):
+    if folder.has(MANIFEST) or folder.has(TREE) or is_aggregate(folder.child(AGGREGATE)):
         return True
-    inside = names(folder)
-    if any(map(PROCESS.fullmatch, inside)):
+    if any(map(PROCESS.fullmatch, folder.entries)):
         return True
-    return any((folder / name / array).is_file() for name in inside for array in ARRAYS)
+    return any(folder.child(f"{name}/{array}").is_file for name in folder.folders for array in ARRAYS)
 
 
-def is_aggregate(path: Path) -> bool:
+def is_aggregate(file: Candidate) -> bool:
     """Whether that is the msgpack file of older versions, and not TensorFlow's text of the same name."""
-    return first_bytes(path, 1)[:1] in {bytes([byte]) for byte in MAPS}
+    return file.head[:1] in OPENINGS
 
 
-def is_step(folder: Path) -> bool:
+def is_step(folder: Candidate) -> bool:
     """Whether this folder holds one checkpoint, made of items."""
-    if has(folder, CHECKPOINT) or has(folder, MARKER):
+    if folder.has(CHECKPOINT) or folder.has(MARKER):
         return True
-    return is_step_name(folder.name) and _holds_items_only([folder / name for name in names(folder)])
+    return is_step_name(folder.name) and _holds_items_only([folder.child(name) for name in folder.folders])
 
 
-def _holds_items_only(paths: list[Path]) -> bool:
+def _holds_items_only(folders: list[Candidate]) -> bool:
     """Before 0.6 nothing marked a step: it is a folder with a step's name and nothing but items in it."""
-    folders = [path for path in paths if path.is_dir()]
-    if any(is_step_name(path.name) or has(path, CHECKPOINT) for path in folders):
+    if any(is_step_name(folder.name) or folder.has(CHECKPOINT) for folder in folders):
         return False
-    trees = [path for path in folders if is_item(path)]
+    trees = [folder for folder in folders if is_item(folder)]
     return bool(trees) and all(
-        path in trees or any(has(path, name) for name in JSON_FILES) for path in folders
+        folder in trees or any(folder.has(name) for name in JSON_FILES) for folder in folders
     )
 
 
-def is_checkpoint(path: Path) -> bool:
+def is_checkpoint(found: Candidate) -> bool:
     """Whether this is one Orbax checkpoint: an item, a step with items, or what an unfinished save left."""
-    return path.is_dir() and (is_unfinished(path) or is_item(path) or is_step(path))
+    return found.is_folder and (is_unfinished(found.path) or is_item(found) or is_step(found))
 
 
 def items(folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import MissingError
 from jaxdoctor.storage.pickles.parts import Table
 from jaxdoctor.storage.torch.files import TorchFile
@@ -29,12 +30,9 @@ class Save:
     step: int | None = None
 
 
-def is_deepspeed(folder: Path) -> bool:
+def is_deepspeed(folder: Candidate) -> bool:
     """Whether a folder is the save of one tag."""
-    try:
-        return folder.is_dir() and any(NAME.fullmatch(entry.name) for entry in folder.iterdir())
-    except OSError:
-        return False
+    return any(map(NAME.fullmatch, folder.entries))
 
 
 def dangling_tag(folder: Path) -> str | None:

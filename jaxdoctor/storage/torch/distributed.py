@@ -11,6 +11,7 @@ from typing import Any
 from jaxdoctor.facts.checkpoint import Leaf, Values
 from jaxdoctor.storage.blobs import Region, whole_file
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, UnfinishedError, noted
 from jaxdoctor.storage.files import inside, size_of
 from jaxdoctor.storage.pickles.files import faults_of, read_stream, wanted_calls
@@ -35,13 +36,9 @@ class _Chunk:
     sizes: tuple[int, ...] = ()
 
 
-def is_distributed(folder: Path) -> bool:
+def is_distributed(folder: Candidate) -> bool:
     """Whether a folder is such a checkpoint, finished or not."""
-    try:
-        names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    except OSError:
-        return False
-    return any(name.endswith(".distcp") for name in names)
+    return any(name.endswith(".distcp") for name in folder.entries)
 
 
 def read_distributed(folder: Path, budget: Budget, *, prefix: str = "") -> TorchFile:

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from jaxdoctor.facts.checkpoint import Values
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.crc import crc32c
 from jaxdoctor.storage.damage import CorruptError, TruncatedError
 from jaxdoctor.storage.json_text import parse
 from jaxdoctor.storage.spans import Span
 from jaxdoctor.storage.zarr.codecs import PIECE, decoded
-from jaxdoctor.storage.zarr.crc import crc32c
 from jaxdoctor.storage.zarr.layout import CHECKSUM, DESCRIBERS, Layout, Shard
 
 T = TypeVar("T")

@@ -21,6 +21,7 @@ from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 
 PIECES = 64
 """Pieces of a leaf that are streamed at most: real test files are smaller, only a bomb has more."""
@@ -148,9 +149,9 @@ def insist_calm(reader: Reader, path: Path, *, memory: int = 64 << 20) -> Checkp
     import of a library takes.
     """
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    reader.recognizes(path)
+    knows(reader, path)
     try:
-        checkpoint = reader.read(path, Budget(memory=memory))
+        checkpoint = checkpoint_of(reader, path, Budget(memory=memory))
     except UnreadableError:
         checkpoint = None
     for leaf in checkpoint.leaves if checkpoint else ():

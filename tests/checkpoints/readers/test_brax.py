@@ -14,6 +14,7 @@ from hypothesis import given
 from jaxdoctor.checkpoints.readers import orbax
 from jaxdoctor.checkpoints.readers.brax import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
 
@@ -57,13 +58,13 @@ def saved(tmp_path_factory):
 
 def test_a_trained_run(trained):
     """The step is in the padded name, the count is a float32, and the config comes along."""
-    assert not READER.recognizes(trained)
+    assert not knows(READER, trained)
     for step in (1024, 2048):
         path = trained / f"{step:012d}"
-        checkpoint = READER.read(path, Budget())
+        checkpoint = checkpoint_of(READER, path, Budget())
         leaves = {leaf.path: leaf for leaf in checkpoint.leaves}
 
-        assert READER.recognizes(path)
+        assert knows(READER, path)
         assert (checkpoint.format, checkpoint.step) == ("brax", step)
         assert leaves["0/count"].dtype == "float32"
         assert leaves["0/count"].values.sample(4).tolist() == [step]
@@ -74,10 +75,10 @@ def test_a_trained_run(trained):
 
 def test_a_count_in_two_halves_stays_two_leaves(saved):
     """From 0.14 on the normalizer counts in two uint32: 2^32 + 5 here."""
-    checkpoint = READER.read(saved, Budget())
+    checkpoint = checkpoint_of(READER, saved, Budget())
     leaves = {leaf.path: leaf for leaf in checkpoint.leaves}
 
-    assert READER.recognizes(saved)
+    assert knows(READER, saved)
     assert checkpoint.step == 3_000_000_000
     assert [leaves[f"0/count/{half}"].dtype for half in ("hi", "lo")] == ["uint32", "uint32"]
     assert [int(leaves[f"0/count/{half}"].values.sample(4)[0]) for half in ("hi", "lo")] == [1, 5]
@@ -89,9 +90,9 @@ def test_playgrounds_notebooks_leave_no_network_config(trained, tmp_path):
     (path / "ppo_network_config.json").unlink()
     (tmp_path / "config.json").write_text(json.dumps({"env": "CartpoleBalance"}))
 
-    checkpoint = READER.read(path, Budget())
+    checkpoint = checkpoint_of(READER, path, Budget())
 
-    assert READER.recognizes(path)
+    assert knows(READER, path)
     assert checkpoint.step == -1627389952
     assert checkpoint.metadata["run_config"] == {"env": "CartpoleBalance"}
 
@@ -105,8 +106,8 @@ def test_any_other_orbax_checkpoint_is_not_brax(tmp_path):
     with ocp.PyTreeCheckpointer() as checkpointer:
         checkpointer.save(tmp_path / "1", ({"count": np.zeros(())}, {"w": np.zeros(3)}))
 
-    assert not READER.recognizes(tmp_path / "1")
-    assert orbax.READER.recognizes(tmp_path / "1")
+    assert not knows(READER, tmp_path / "1")
+    assert knows(orbax.READER, tmp_path / "1")
 
 
 def test_a_hostile_config_does_not_stop_the_reading(trained, tmp_path):
@@ -114,7 +115,7 @@ def test_a_hostile_config_does_not_stop_the_reading(trained, tmp_path):
     path = shutil.copytree(trained / "000000002048", tmp_path / "000000002048")
     (path / "ppo_network_config.json").write_bytes(b"[" * 200_000)
 
-    checkpoint = READER.read(path, Budget())
+    checkpoint = checkpoint_of(READER, path, Budget())
 
     assert [fault.kind for fault in checkpoint.faults] == ["hostile-content"]
     assert len(checkpoint.leaves) > 5

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from jaxdoctor.checkpoints.readers import equinox, npy
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 READER = equinox.READER
@@ -36,8 +37,8 @@ def test_leaves_in_a_row(tmp_path, hyperparameters):
             file.write((json.dumps(hyperparameters) + "\n").encode())
         eqx.tree_serialise_leaves(file, model())
 
-    assert READER.recognizes(path)
-    checkpoint = READER.read(path, Budget())
+    assert knows(READER, path)
+    checkpoint = checkpoint_of(READER, path, Budget())
 
     assert checkpoint.faults == ()
     assert checkpoint.metadata.get("hyperparameters") == hyperparameters
@@ -57,8 +58,8 @@ def test_one_array_alone_is_no_equinox_file(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.ones(3))
 
-    assert not READER.recognizes(path)
-    assert npy.READER.recognizes(path)
+    assert not knows(READER, path)
+    assert knows(npy.READER, path)
 
 
 def test_a_cut_file_keeps_its_first_leaves(tmp_path):
@@ -67,7 +68,7 @@ def test_a_cut_file_keeps_its_first_leaves(tmp_path):
     eqx.tree_serialise_leaves(path, [jnp.ones(3), jnp.ones(100)])
     path.write_bytes(path.read_bytes()[:-40])
 
-    checkpoint = READER.read(path, Budget())
+    checkpoint = checkpoint_of(READER, path, Budget())
 
     assert [fault.kind for fault in checkpoint.faults] == ["truncated-file"]
     assert checkpoint.leaves[0].shape == (3,)

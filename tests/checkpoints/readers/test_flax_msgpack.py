@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from jaxdoctor.checkpoints.readers.flax_msgpack import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 with warnings.catch_warnings():
@@ -61,14 +62,14 @@ def saved(tmp_path_factory):
 
 
 def read(path, **budget):
-    return READER.read(path, Budget(**budget))
+    return checkpoint_of(READER, path, Budget(**budget))
 
 
 def test_leaves_are_told_by_path_dtype_and_shape(saved):
     """Optax's tuples become numbers, Python's numbers are host scalars, text and None are no leaves."""
     checkpoint = read(saved)
 
-    assert READER.recognizes(saved)
+    assert knows(READER, saved)
     assert {leaf.path: (leaf.dtype, leaf.shape) for leaf in checkpoint.leaves} == EXPECTED
     assert {leaf.path: leaf.value for leaf in checkpoint.leaves if leaf.host_scalar} == {
         "complex": 1 + 2j,
@@ -134,7 +135,7 @@ def test_recognition_is_by_content(tmp_path, name, content, expected):
     """The first byte of a map or a list, and a dtype's name as msgpack writes it, or a known suffix."""
     (tmp_path / name).write_bytes(content)
 
-    assert READER.recognizes(tmp_path / name) is expected
+    assert knows(READER, tmp_path / name) is expected
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,7 @@ def test_a_fifo_is_not_waited_for(tmp_path):
     """A FIFO with the right name is no checkpoint."""
     os.mkfifo(tmp_path / "a.msgpack")
 
-    assert not READER.recognizes(tmp_path / "a.msgpack")
+    assert not knows(READER, tmp_path / "a.msgpack")
 
 
 def test_damage_of_any_kind_is_calmly_told(saved):

@@ -13,6 +13,7 @@ from jaxdoctor.checkpoints.readers import orbax
 from jaxdoctor.checkpoints.readers.flax_nnx import READER
 from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 with warnings.catch_warnings():
@@ -40,10 +41,10 @@ def saved(tmp_path_factory):
 
 def test_every_array_is_a_variables_value(saved):
     """Parameters, the optimizer's uint32 step and the random streams' uint32 counts are leaves."""
-    checkpoint = READER.read(saved, Budget())
+    checkpoint = checkpoint_of(READER, saved, Budget())
     leaves = {leaf.path: leaf for leaf in checkpoint.leaves}
 
-    assert READER.recognizes(saved)
+    assert knows(READER, saved)
     assert (checkpoint.format, checkpoint.step) == ("flax-nnx", 30)
     assert leaves["model/dense/kernel/value"].shape == (4, 3)
     assert leaves["optimizer/step/value"].dtype == "uint32"
@@ -57,8 +58,8 @@ def test_an_ordinary_tree_is_not_nnx(tmp_path):
     with ocp.PyTreeCheckpointer() as checkpointer:
         checkpointer.save(tmp_path / "1", {"w": {"value": np.zeros(3)}, "b": np.zeros(3)})
 
-    assert not READER.recognizes(tmp_path / "1")
-    assert orbax.READER.recognizes(tmp_path / "1")
+    assert not knows(READER, tmp_path / "1")
+    assert knows(orbax.READER, tmp_path / "1")
 
 
 def test_a_broken_tree_is_left_to_orbax(saved, tmp_path):
@@ -66,8 +67,10 @@ def test_a_broken_tree_is_left_to_orbax(saved, tmp_path):
     path = shutil.copytree(saved, tmp_path / "1")
     (path / "_METADATA").write_bytes(b"[" * 200_000)
 
-    assert not READER.recognizes(path)
-    assert "model/dense/kernel/value" in {leaf.path for leaf in orbax.READER.read(path, Budget()).leaves}
+    assert not knows(READER, path)
+    assert "model/dense/kernel/value" in {
+        leaf.path for leaf in checkpoint_of(orbax.READER, path, Budget()).leaves
+    }
 
 
 def test_a_name_that_leaves_the_folder_is_hostile(saved, tmp_path):
@@ -80,7 +83,7 @@ def test_a_name_that_leaves_the_folder_is_hostile(saved, tmp_path):
     }
     (path / "_METADATA").write_text(json.dumps(meta))
 
-    assert [fault.kind for fault in READER.read(path, Budget()).faults] == ["hostile-content"]
+    assert [fault.kind for fault in checkpoint_of(READER, path, Budget()).faults] == ["hostile-content"]
 
 
 def test_damage_of_any_kind_is_calmly_told(saved):

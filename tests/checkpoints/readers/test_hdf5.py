@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from jaxdoctor.checkpoints.readers import hdf5, keras, npz, torch
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.hdf5 import files, outline
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 
@@ -30,8 +31,8 @@ def write(path):
 
 
 def read(reader, path):
-    assert reader.READER.recognizes(path)
-    return reader.READER.read(path, Budget())
+    assert knows(reader.READER, path)
+    return checkpoint_of(reader.READER, path, Budget())
 
 
 def leaves(checkpoint):
@@ -89,8 +90,8 @@ def test_keras(tmp_path):
     assert checkpoint.faults == ()
     assert checkpoint.metadata["keras_version"] == "3.8.0"
     assert values(leaves(checkpoint)["plain"]).tolist() == list(range(12))
-    assert not npz.READER.recognizes(path)
-    assert not torch.READER.recognizes(path)
+    assert not knows(npz.READER, path)
+    assert not knows(torch.READER, path)
 
 
 def test_without_h5py_it_is_said(tmp_path, monkeypatch):

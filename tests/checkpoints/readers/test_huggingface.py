@@ -14,6 +14,7 @@ from jaxdoctor.checkpoints.readers.huggingface import READER
 from jaxdoctor.checkpoints.scan import scan
 from jaxdoctor.storage.budget import Budget
 from tests.builders import trainer_run, trainer_save
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
 
@@ -21,8 +22,8 @@ FIXTURE = FIXTURES / "huggingface" / "checkpoint-4"
 
 
 def read(path):
-    assert READER.recognizes(path)
-    return READER.read(path, Budget())
+    assert knows(READER, path)
+    return checkpoint_of(READER, path, Budget())
 
 
 def leaves(checkpoint):
@@ -61,7 +62,7 @@ def test_the_run_is_not_taken_for_one_save(tmp_path):
     run = trainer_run(tmp_path / "run", [500, 502, 504])
     shutil.copy(run / "checkpoint-504" / "trainer_state.json", run)
 
-    assert not READER.recognizes(run)
+    assert not knows(READER, run)
     assert [read(run / f"checkpoint-{step}").step for step in (500, 502, 504)] == [500, 502, 504]
 
 
@@ -131,7 +132,7 @@ def test_models_and_other_folders(tmp_path):
         save_file({"w": np.ones(3, np.float32)}, folder / "model.safetensors")
 
     assert list(leaves(read(model))) == ["model/w"]
-    assert not READER.recognizes(other)
+    assert not knows(READER, other)
 
 
 def test_a_hostile_training_args(tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import given
 
 from jaxdoctor.checkpoints.readers.maxtext import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 with warnings.catch_warnings():
@@ -33,11 +34,11 @@ def saved(tmp_path_factory):
 
 def test_the_state_stands_without_the_items_name(saved):
     """`items` says nothing about what is in it."""
-    checkpoint = READER.read(saved, Budget())
+    checkpoint = checkpoint_of(READER, saved, Budget())
 
-    assert READER.recognizes(saved)
-    assert not READER.recognizes(saved.parent)
-    assert not READER.recognizes(saved / "items")
+    assert knows(READER, saved)
+    assert not knows(READER, saved.parent)
+    assert not knows(READER, saved / "items")
     assert (checkpoint.format, checkpoint.step) == ("maxtext", 9)
     assert {leaf.path: leaf.dtype for leaf in checkpoint.leaves} == {"params/w": "float32", "step": "int32"}
     assert checkpoint.leaves[0].values.sample(1000).tolist() == [1.0] * 16
@@ -50,7 +51,7 @@ def test_a_cut_index_is_truncated(saved, tmp_path):
     (node,) = (path / "items" / "d").iterdir()
     os.truncate(node, node.stat().st_size - 9)
 
-    checkpoint = READER.read(path, Budget())
+    checkpoint = checkpoint_of(READER, path, Budget())
 
     assert [fault.kind for fault in checkpoint.faults] == ["truncated-file"]
     assert len(checkpoint.leaves) == 2
@@ -63,7 +64,7 @@ def test_a_data_file_that_is_a_link_out_is_hostile(saved, tmp_path):
     node.rename(tmp_path / "elsewhere")
     node.symlink_to(tmp_path / "elsewhere")
 
-    kinds = [fault.kind for fault in READER.read(path, Budget()).faults]
+    kinds = [fault.kind for fault in checkpoint_of(READER, path, Budget()).faults]
 
     assert kinds == ["hostile-content", "hostile-content"]
 

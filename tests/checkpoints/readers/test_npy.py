@@ -8,12 +8,13 @@ from hypothesis import given
 
 from jaxdoctor.checkpoints.readers.npy import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 
 def read(path):
-    assert READER.recognizes(path)
-    return READER.read(path, Budget())
+    assert knows(READER, path)
+    return checkpoint_of(READER, path, Budget())
 
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "i1", "?", "<c8", "<u8", "<f2"])

@@ -14,12 +14,13 @@ from hypothesis import given
 from jaxdoctor.checkpoints.readers.npz import READER
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 
 def read(path, budget=None):
-    assert READER.recognizes(path)
-    return READER.read(path, budget or Budget())
+    assert knows(READER, path)
+    return checkpoint_of(READER, path, budget or Budget())
 
 
 def leaves(checkpoint):

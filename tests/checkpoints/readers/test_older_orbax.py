@@ -7,6 +7,7 @@ import pytest
 
 from jaxdoctor.checkpoints.readers.orbax import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.paths import FIXTURES
 
 VERSIONS = ("orbax_0_4_8", "orbax_0_6_4", "orbax_0_11_30")
@@ -33,10 +34,10 @@ def written(request, tmp_path_factory):
 @pytest.mark.parametrize("layout", ["ocdbt", "files", "aggregate"])
 def test_every_layout_gives_the_same_leaves(written, layout):
     """Folders of zarr, OCDBT and the msgpack file hold the same tree."""
-    checkpoint = READER.read(written / layout, Budget())
+    checkpoint = checkpoint_of(READER, written / layout, Budget())
     leaves = {leaf.path: leaf for leaf in checkpoint.leaves}
 
-    assert READER.recognizes(written / layout)
+    assert knows(READER, written / layout)
     assert {path: (leaf.dtype, leaf.shape) for path, leaf in leaves.items()} == EXPECTED
     assert {path for path, leaf in leaves.items() if leaf.host_scalar} == {"rate", "step"}
     assert checkpoint.faults == ()
@@ -46,7 +47,7 @@ def test_every_layout_gives_the_same_leaves(written, layout):
 @pytest.mark.parametrize("layout", ["ocdbt", "files", "aggregate"])
 def test_values_are_what_was_saved(written, layout):
     """Python numbers stand in the tree's own file or in arrays; arrays come in their own dtype."""
-    leaves = {leaf.path: leaf for leaf in READER.read(written / layout, Budget()).leaves}
+    leaves = {leaf.path: leaf for leaf in checkpoint_of(READER, written / layout, Budget()).leaves}
 
     found = {}
     for path, leaf in leaves.items():
@@ -64,11 +65,11 @@ def test_values_are_what_was_saved(written, layout):
 
 def test_a_step_is_found_by_its_name(written):
     """Before 0.6 nothing but the number marks a step of a run."""
-    checkpoint = READER.read(written / "run" / "5", Budget())
+    checkpoint = checkpoint_of(READER, written / "run" / "5", Budget())
 
-    assert READER.recognizes(written / "run" / "5")
-    assert not READER.recognizes(written / "run")
-    assert not READER.recognizes(written)
+    assert knows(READER, written / "run" / "5")
+    assert not knows(READER, written / "run")
+    assert not knows(READER, written)
     assert {leaf.path for leaf in checkpoint.leaves} == {f"state/{path}" for path in EXPECTED}
     assert checkpoint.metadata["extra"] == {"seed": 1}
     assert checkpoint.step == 5
@@ -80,7 +81,7 @@ def test_a_folder_of_checkpoints_is_no_step(written, tmp_path):
         shutil.copytree(written / "ocdbt", tmp_path / "run_1" / name)
     (tmp_path / "run_1" / "logs").mkdir()
 
-    assert not READER.recognizes(tmp_path / "run_1")
+    assert not knows(READER, tmp_path / "run_1")
 
 
 def test_a_placeholder_that_points_outside_is_hostile(tmp_path):
@@ -91,7 +92,7 @@ def test_a_placeholder_that_points_outside_is_hostile(tmp_path):
     packed = msgpack.packb({"w": "PLACEHOLDER:///etc/passwd", "v": "PLACEHOLDER://gone", "step": 3})
     (tmp_path / "1" / "checkpoint").write_bytes(packed)
 
-    checkpoint = READER.read(tmp_path / "1", Budget())
+    checkpoint = checkpoint_of(READER, tmp_path / "1", Budget())
 
     assert {(fault.kind, fault.leaf) for fault in checkpoint.faults} == {
         ("hostile-content", "w"),
@@ -104,4 +105,4 @@ def test_tensorflows_checkpoint_file_is_not_taken_for_one(tmp_path):
     """TensorFlow writes a text file of the same name."""
     (tmp_path / "checkpoint").write_text('model_checkpoint_path: "model-1"\n')
 
-    assert not READER.recognizes(tmp_path)
+    assert not knows(READER, tmp_path)

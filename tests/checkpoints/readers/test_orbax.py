@@ -17,6 +17,7 @@ from jaxdoctor.checkpoints.readers.orbax import READER
 from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.orbax import places
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 with warnings.catch_warnings():
@@ -25,7 +26,7 @@ with warnings.catch_warnings():
 
 
 def read(path):
-    return READER.read(path, Budget())
+    return checkpoint_of(READER, path, Budget())
 
 
 def leaf(checkpoint, path):
@@ -109,7 +110,7 @@ def test_every_layout_gives_the_same_leaves(saved, layout):
 
     checkpoint = read(path)
 
-    assert READER.recognizes(path)
+    assert knows(READER, path)
     assert {one.path: (one.dtype, one.shape) for one in checkpoint.leaves} == EXPECTED
     assert checkpoint.faults == ()
     assert checkpoint.finished
@@ -146,8 +147,8 @@ def test_a_step_of_a_run_is_one_checkpoint_and_the_run_is_none(run):
     """Items stand as the first key, JSON items become metadata, and the key's item is one leaf."""
     checkpoint = read(run / "5")
 
-    assert READER.recognizes(run / "5")
-    assert not READER.recognizes(run)
+    assert knows(READER, run / "5")
+    assert not knows(READER, run)
     assert checkpoint.step == 5
     assert {one.path for one in checkpoint.leaves} == {"state/w", "state/step", "key"}
     assert leaf(checkpoint, "key").role is Role.KEY
@@ -173,7 +174,7 @@ def test_the_newer_interface(tmp_path):
 
     checkpoint = read(tmp_path / "saved")
 
-    assert READER.recognizes(tmp_path / "saved")
+    assert knows(READER, tmp_path / "saved")
     assert {one.path for one in checkpoint.leaves} == {"state/w", "state/step"}
 
 
@@ -201,7 +202,7 @@ def test_an_unfinished_save_is_said(saved, tmp_path):
     for path in (temporary, open_ended, unmerged):
         checkpoint = read(path)
 
-        assert READER.recognizes(path)
+        assert knows(READER, path)
         assert not checkpoint.finished
         assert [fault.kind for fault in checkpoint.faults] == ["unfinished-save"]
         assert {one.path for one in checkpoint.leaves} == set(EXPECTED)
@@ -211,7 +212,7 @@ def test_a_folder_of_many_arrays_is_read_whole(saved, monkeypatch):
     """Recognition looks at so many names and no more; reading does not depend on it."""
     monkeypatch.setattr(places, "MOST_NAMES", 2)
 
-    assert READER.recognizes(saved["files"])
+    assert knows(READER, saved["files"])
     assert len(read(saved["files"]).leaves) == len(EXPECTED)
     assert read(saved["files"]).metadata["strings"]
 
@@ -221,7 +222,7 @@ def test_an_empty_temporary_folder_is_an_unfinished_save(tmp_path):
     path = tmp_path / "3000.orbax-checkpoint-tmp"
     path.mkdir()
 
-    assert READER.recognizes(path)
+    assert knows(READER, path)
     assert read(path).step == 3000
     assert [fault.kind for fault in read(path).faults] == ["unfinished-save"]
 
@@ -321,13 +322,13 @@ def test_large_arrays_are_sampled_by_a_few_bytes(tmp_path):
     with ocp.PyTreeCheckpointer() as checkpointer:
         checkpointer.save(tmp_path / "1", {"w": values})
     budget = Budget()
-    checkpoint = READER.read(tmp_path / "1", budget)
+    checkpoint = checkpoint_of(READER, tmp_path / "1", budget)
 
     sample = checkpoint.leaves[0].values.sample(4096)
 
     assert np.array_equal(sample, values[:512])
     assert budget.bytes_read < 150_000
-    assert np.array_equal(whole(leaf(READER.read(tmp_path / "1", Budget()), "w")), values)
+    assert np.array_equal(whole(leaf(checkpoint_of(READER, tmp_path / "1", Budget()), "w")), values)
 
 
 def test_what_reaches_outside_is_hostile(saved, tmp_path):

@@ -17,13 +17,14 @@ from hypothesis import given
 from jaxdoctor.checkpoints.readers.pickle import READER
 from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
 
 
 def read(path, budget=None):
-    assert READER.recognizes(path)
-    return READER.read(path, budget or Budget())
+    assert knows(READER, path)
+    return checkpoint_of(READER, path, budget or Budget())
 
 
 def leaves(checkpoint):
@@ -158,7 +159,7 @@ def test_other_files_are_no_pickles(tmp_path, text):
     path = tmp_path / "notes"
     path.write_bytes(text)
 
-    assert not READER.recognizes(path)
+    assert not knows(READER, path)
 
 
 class Runs:

@@ -5,6 +5,7 @@ from hypothesis import given
 
 from jaxdoctor.checkpoints.readers.pointer import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548118077\n"
@@ -23,8 +24,8 @@ def test_what_was_saved_in_place_of_a_checkpoint(tmp_path, content, told):
     path = tmp_path / "model.safetensors"
     path.write_text(content)
 
-    assert READER.recognizes(path)
-    (fault,) = READER.read(path, Budget()).faults
+    assert knows(READER, path)
+    (fault,) = checkpoint_of(READER, path, Budget()).faults
     assert fault.kind == "pointer-not-data"
     assert told in fault.message
 
@@ -35,8 +36,8 @@ def test_pages_that_are_meant_and_other_files(tmp_path):
     page.write_text("<!DOCTYPE html>")
     other.write_bytes(b"<\0\0\0")
 
-    assert not READER.recognizes(page)
-    assert not READER.recognizes(other)
+    assert not knows(READER, page)
+    assert not knows(READER, other)
 
 
 @CALM

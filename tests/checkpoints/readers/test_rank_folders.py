@@ -10,6 +10,7 @@ from hypothesis import given
 from jaxdoctor.checkpoints.readers import deepspeed, megatron, torch_distributed, verl
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
 
@@ -18,8 +19,8 @@ RANKS, DISTRIBUTED, ZERO = TORCH / "fsdp_ranks", TORCH / "distributed", TORCH / 
 
 
 def read(reader, path):
-    assert reader.READER.recognizes(path)
-    return reader.READER.read(path, Budget())
+    assert knows(reader.READER, path)
+    return checkpoint_of(reader.READER, path, Budget())
 
 
 def leaves(checkpoint):
@@ -126,7 +127,7 @@ def test_zero(tmp_path):
     assert checkpoint.step == 10
     assert found["model_states/rank_0/module/w"].dtype == "bfloat16"
     assert values(found["optim_states/rank_1/optimizer_state_dict/fp32_flat_groups/0"]) == [1] * 4
-    assert not deepspeed.READER.recognizes(ZERO)
+    assert not knows(deepspeed.READER, ZERO)
 
 
 def test_what_zero_lost(tmp_path):

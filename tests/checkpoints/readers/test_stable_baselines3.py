@@ -10,6 +10,7 @@ from hypothesis import given
 from jaxdoctor.checkpoints.readers import npz, torch
 from jaxdoctor.checkpoints.readers.stable_baselines3 import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
 
@@ -17,8 +18,8 @@ FIXTURE = FIXTURES / "stable_baselines3.zip"
 
 
 def read(path):
-    assert READER.recognizes(path)
-    return READER.read(path, Budget())
+    assert knows(READER, path)
+    return checkpoint_of(READER, path, Budget())
 
 
 def test_what_ppo_saves():
@@ -31,8 +32,8 @@ def test_what_ppo_saves():
     assert (found["data/num_timesteps"].value, found["data/num_timesteps"].host_scalar) == (16, True)
     assert found["policy/value_net.weight"].shape == (1, 2)
     assert np.isfinite(next(found["policy.optimizer/state/0/exp_avg_sq"].values.stream())).all()
-    assert not npz.READER.recognizes(FIXTURE)
-    assert not torch.READER.recognizes(FIXTURE)
+    assert not knows(npz.READER, FIXTURE)
+    assert not knows(torch.READER, FIXTURE)
 
 
 def test_a_payload_in_the_json(tmp_path):

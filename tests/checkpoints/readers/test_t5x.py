@@ -15,6 +15,7 @@ from hypothesis import given
 from jaxdoctor.checkpoints.readers import flax_msgpack, orbax
 from jaxdoctor.checkpoints.readers.t5x import READER
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 
 with warnings.catch_warnings():
@@ -61,10 +62,10 @@ def saved(tmp_path_factory):
 
 def test_arrays_in_the_file_and_beside_it_are_leaves(saved):
     """A spec is one leaf, with the dtype and the shape that its folder tells."""
-    checkpoint = READER.read(saved, Budget())
+    checkpoint = checkpoint_of(READER, saved, Budget())
     leaves = {leaf.path: leaf for leaf in checkpoint.leaves}
 
-    assert READER.recognizes(saved)
+    assert knows(READER, saved)
     assert (checkpoint.format, checkpoint.step, checkpoint.metadata) == ("t5x", 1000, {"version": 3})
     assert {path: (leaf.dtype, leaf.shape) for path, leaf in leaves.items()} == {
         "optimizer/state/step": ("int32", ()),
@@ -76,7 +77,9 @@ def test_arrays_in_the_file_and_beside_it_are_leaves(saved):
 
 def test_chunks_beyond_the_arrays_edge_are_cut(saved):
     """Five rows in chunks of two fill three chunks, and the last one's second row is no value."""
-    (leaf,) = [leaf for leaf in READER.read(saved, Budget()).leaves if leaf.path.endswith("encoder/w")]
+    (leaf,) = [
+        leaf for leaf in checkpoint_of(READER, saved, Budget()).leaves if leaf.path.endswith("encoder/w")
+    ]
 
     values = np.concatenate(list(leaf.values.stream()))
 
@@ -91,7 +94,7 @@ def test_a_copy_of_a_bucket_is_read_from_the_disk(tmp_path):
     tree["optimizer"]["target"]["encoder"]["w"]["kvstore"] |= {"driver": "gcs", "bucket": "somewhere"}
     (path / "checkpoint").write_bytes(serialization.msgpack_serialize(tree))
 
-    assert READER.read(path, Budget()).faults == ()
+    assert checkpoint_of(READER, path, Budget()).faults == ()
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,7 @@ def test_a_spec_is_never_opened(tmp_path, kvstore, kind):
     """Whatever address a spec names, only a folder of this checkpoint can be read."""
     write(tmp_path / "checkpoint_1", evil={"driver": "zarr", "kvstore": kvstore})
 
-    checkpoint = READER.read(tmp_path / "checkpoint_1", Budget())
+    checkpoint = checkpoint_of(READER, tmp_path / "checkpoint_1", Budget())
 
     assert [(fault.kind, fault.leaf) for fault in checkpoint.faults] == [(kind, "optimizer/target/evil")]
     assert len(checkpoint.leaves) == 4
@@ -120,7 +123,7 @@ def test_another_driver_is_hostile(tmp_path):
     """A spec of the driver "json" would read any file of the machine."""
     write(tmp_path / "checkpoint_1", evil={"driver": "json", "kvstore": "file:///etc/passwd"})
 
-    (fault,) = READER.read(tmp_path / "checkpoint_1", Budget()).faults
+    (fault,) = checkpoint_of(READER, tmp_path / "checkpoint_1", Budget()).faults
 
     assert fault.kind == "hostile-content"
 
@@ -132,7 +135,7 @@ def test_a_declared_shape_that_cannot_be_is_hostile(saved, tmp_path):
     meta = json.loads((path / "target.encoder.w" / ".zarray").read_text())
     (path / "target.encoder.w" / ".zarray").write_text(json.dumps(meta | {"shape": [1 << 62, 9]}))
 
-    (fault,) = READER.read(path, Budget()).faults
+    (fault,) = checkpoint_of(READER, path, Budget()).faults
 
     assert fault.kind == "hostile-content"
 
@@ -141,7 +144,7 @@ def test_a_temporary_name_is_an_unfinished_save(tmp_path):
     """T5X renames the folder when it is done."""
     write(tmp_path / "checkpoint_1.tmp-1700000000")
 
-    checkpoint = READER.read(tmp_path / "checkpoint_1.tmp-1700000000", Budget())
+    checkpoint = checkpoint_of(READER, tmp_path / "checkpoint_1.tmp-1700000000", Budget())
 
     assert (checkpoint.finished, checkpoint.step) == (False, 1)
 
@@ -153,7 +156,7 @@ def test_a_fifo_in_the_folder_hangs_nobody(tmp_path):
     (path / "target.encoder.w" / "1.0").unlink()
     os.mkfifo(path / "target.encoder.w" / "1.0")
 
-    checkpoint = READER.read(path, Budget())
+    checkpoint = checkpoint_of(READER, path, Budget())
 
     assert "hostile-content" in {fault.kind for fault in checkpoint.faults}
 
@@ -162,7 +165,7 @@ def test_other_formats_are_left_to_their_readers(saved, tmp_path):
     """An aggregate of Orbax has no `optimizer`, and T5X is asked first."""
     (tmp_path / "checkpoint").write_bytes(serialization.msgpack_serialize({"params": np.ones(3)}))
 
-    assert not READER.recognizes(tmp_path)
+    assert not knows(READER, tmp_path)
     assert READER.order < min(orbax.READER.order, flax_msgpack.READER.order)
 
 

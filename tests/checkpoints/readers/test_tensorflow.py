@@ -7,7 +7,8 @@ from hypothesis import given
 
 from jaxdoctor.checkpoints.readers.tensorflow import READER
 from jaxdoctor.storage.budget import Budget
-from jaxdoctor.storage.tensor_bundles import _crc32c
+from jaxdoctor.storage.crc import crc32c
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
 
@@ -15,8 +16,8 @@ FIXTURE = FIXTURES / "tensorflow"
 
 
 def read(path):
-    assert READER.recognizes(path)
-    return READER.read(path, Budget())
+    assert knows(READER, path)
+    return checkpoint_of(READER, path, Budget())
 
 
 def test_what_tensorflow_saves():
@@ -32,7 +33,7 @@ def test_what_tensorflow_saves():
     assert np.concatenate(list(found["model/w"].values.stream())).tolist() == list(range(12))
     assert next(found["step"].values.stream()).tolist() == [7]
     assert found["model/name"].unsupported == "its elements are texts"
-    assert not READER.recognizes(FIXTURE / "ckpt-1.data-00000-of-00001")
+    assert not knows(READER, FIXTURE / "ckpt-1.data-00000-of-00001")
 
 
 def test_a_missing_and_a_cut_data_file(tmp_path):
@@ -58,7 +59,7 @@ def test_a_flipped_bit_in_the_index(tmp_path):
 
 def test_the_checksum():
     """The value of https://www.rfc-editor.org/rfc/rfc3720#appendix-B.4 for 32 zeros."""
-    assert _crc32c(bytes(32)) == 0x8A9136AA
+    assert crc32c(bytes(32)) == 0x8A9136AA
 
 
 @CALM
@@ -67,5 +68,5 @@ def test_damage_is_a_fault_or_nothing(happened):
     """Whatever happens to the bytes, reading ends calmly."""
     with damaged(FIXTURE, happened) as folder:
         for path in sorted(folder.iterdir()):
-            if READER.recognizes(path):
+            if knows(READER, path):
                 insist_calm(READER, path)

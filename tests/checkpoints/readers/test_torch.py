@@ -15,6 +15,7 @@ from jaxdoctor.checkpoints.readers import pickle as pickle_reader
 from jaxdoctor.checkpoints.readers.torch import READER
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.storage.budget import Budget
+from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
 
@@ -23,8 +24,8 @@ FORMATS = ["zip.pt", "legacy.pt"]
 
 
 def read(path, budget=None):
-    assert READER.recognizes(path)
-    return READER.read(path, budget or Budget())
+    assert knows(READER, path)
+    return checkpoint_of(READER, path, budget or Budget())
 
 
 def leaves(checkpoint):
@@ -95,8 +96,8 @@ def test_a_tensor_that_was_pickled_without_torch_save():
     """Its storage is a whole legacy file among the bytes of the pickle."""
     path = TORCH / "pickled_tensor.pkl"
 
-    assert pickle_reader.READER.recognizes(path)
-    checkpoint = pickle_reader.READER.read(path, Budget())
+    assert knows(pickle_reader.READER, path)
+    checkpoint = checkpoint_of(pickle_reader.READER, path, Budget())
 
     assert checkpoint.faults == ()
     assert values(leaves(checkpoint)["w"]) == [0, 1, 2, 3]
@@ -105,7 +106,7 @@ def test_a_tensor_that_was_pickled_without_torch_save():
 def test_the_legacy_pickle_is_not_taken_for_a_plain_one():
     """Exactly one reader knows each file."""
     for name in FORMATS:
-        assert not pickle_reader.READER.recognizes(TORCH / name)
+        assert not knows(pickle_reader.READER, TORCH / name)
 
 
 def rewritten(path, change, method=zipfile.ZIP_STORED):
@@ -173,7 +174,7 @@ def test_the_oldest_format_is_named(tmp_path):
     with tarfile.open(other, "w", format=tarfile.USTAR_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("notes.txt"), io.BytesIO())
 
-    assert not READER.recognizes(other)
+    assert not knows(READER, other)
     with pytest.raises(UnreadableError, match=r"torch 0\.1\.10"):
         read(path)
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.crc import crc32c
 from jaxdoctor.storage.damage import (
     CorruptError,
     HostileError,
@@ -21,7 +22,6 @@ from jaxdoctor.storage.damage import (
 from jaxdoctor.storage.files import members
 from jaxdoctor.storage.spans import Span
 from jaxdoctor.storage.zarr import arrays as zarr
-from jaxdoctor.storage.zarr.crc import crc32c
 
 COMPRESSORS = {
     "zarr": [None, {"id": "zstd", "level": 1}, {"id": "gzip", "level": 1}, {"id": "zlib"}, {"id": "bz2"}],

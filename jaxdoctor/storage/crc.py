@@ -16,7 +16,7 @@ TABLE = [_row(byte) for byte in range(256)]
 
 
 def crc32c(content: bytes) -> int:
-    """The checksum that zarr's `crc32c` codec appends."""
+    """The checksum that zarr's `crc32c` codec appends, and LevelDB's tables before they mask it."""
     value = 0xFFFFFFFF
     for byte in content:
         value = TABLE[(value ^ byte) & 0xFF] ^ value >> 8
