@@ -55,11 +55,14 @@ def measure(path: str | Path, rounds: int) -> tuple[str, int, float, float, floa
 
     from jaxdoctor.replay.ensemble import Ensemble
     from jaxdoctor.replay.plan import Lane
+    from jaxdoctor.replay.systems.mjx import simulation
     from jaxdoctor.rollouts.record import record
 
     model = mujoco.MjModel.from_xml_path(str(path))
     recording = record(model, replays=BATCH, steps=STEPS, seed=0)
-    programs = [Ensemble(model, batch=BATCH, emulated=emulated, chunk=STEPS) for emulated in (False, True)]
+    programs = [
+        Ensemble(simulation(model), batch=BATCH, emulated=emulated, chunk=STEPS) for emulated in (False, True)
+    ]
     times: list[list[float]] = [[], []]
     for program in programs:
         program.compile()

@@ -31,7 +31,7 @@ FACE = {"__init__", "__main__", "cli", "command", "errors", "options", "registry
 PLUGS = {
     "rules.environment", "rules.precision", "rules.model", "rules.values", "rules.counters", "rules.dtypes",
     "rules.integrity", "rules.run", "rules.update", "checkpoints.readers", "reports.formats", "machine.cards",
-    "rollouts.sources", "models.scenarios", "commands",
+    "rollouts.sources", "replay.systems", "models.scenarios", "commands",
 }  # fmt: skip
 """Folders whose modules never import one another."""
 

@@ -18,7 +18,7 @@ from jaxdoctor.models.scenario import PREFIX, SCENARIOS, Scenario
 from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.trials import assemble
-from jaxdoctor.probe.workers import replay
+from jaxdoctor.probe.workers import record_plan, replay
 from jaxdoctor.replay.plan import ADMIT
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rules.diagnose import diagnose
@@ -73,7 +73,7 @@ def _admit(ask: Ask, progress: Progress) -> None:
     # Where this takes too long the replay says so, with its reason.
     with contextlib.suppress(WorkerError):
         run(
-            ADMIT(ask.model, ask.controls),
+            ADMIT(record_plan(ask)),
             deadline=time.monotonic() + limit,
             progress=progress,
             subject="reading the model",

@@ -87,6 +87,12 @@ def replay(ask: Ask, machine: Machine, progress: Progress = SILENT) -> Answers:
         return _Replaying(ask, machine, Path(folder), progress).run()
 
 
+def record_plan(ask: Ask, batch: int = 1) -> RecordPlan:
+    """What is recorded: whole batches, for later parts of the replays begin at multiples of one."""
+    most = -(-max(replays_of(ask)) // batch) * batch
+    return RecordPlan(model=ask.model, controls=ask.controls, replays=most, steps=ask.steps, seed=ask.seed)
+
+
 class _Replaying:
     """One rollout on its way through the workers."""
 
@@ -142,14 +148,8 @@ class _Replaying:
             return None
 
     def _prepare(self) -> Prepared:
-        ask = self.ask
-        # Later parts of the replays begin at multiples of the batch.
-        most = -(-max(self.most, self.replays) // self.batch) * self.batch
-        plan = RecordPlan(
-            model=ask.model, controls=ask.controls, replays=most, steps=ask.steps, seed=ask.seed
-        )
         return run(
-            PREPARE(str(self.folder), plan),
+            PREPARE(str(self.folder), record_plan(self.ask, self.batch)),
             environment=self.machine.variables,
             deadline=max(self.deadline, time.monotonic() + 1),
             progress=self.progress,

@@ -1,9 +1,14 @@
-"""Many replays in one compiled program: every lane a precision, every row of a lane a replay."""
+"""Many replays in one compiled program: every lane a precision, every row of a lane a replay.
+
+A replay whose state is no longer finite has given its answer. From the next step on its row computes once
+more what a healthy row computes, because loops that end on a tolerance run to their limit on NaN: one such
+row makes a batch of 16 MJX steps 33 times slower. Where no row is healthy any more, nothing is computed.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.facts.precision import F32
-from jaxdoctor.models.mjx_support import mjx_refusals
 from jaxdoctor.programs.emulate import Program, Widths, emulate
-from jaxdoctor.replay.fields import floating_leaves, nonfinite_fields
+from jaxdoctor.replay.fields import floating_leaves, nonfinite, nonfinite_fields, picked, replaced
 from jaxdoctor.replay.plan import Lane
+from jaxdoctor.replay.system import Simulation
+from jaxdoctor.replay.systems.mjx import simulation
 from jaxdoctor.rollouts.record import Recording, record
 from jaxdoctor.workers.progress import SILENT, Progress
 
@@ -26,27 +32,11 @@ CHUNK_STEPS = 25
 
 Array = npt.NDArray[Any]
 
-STATE = ("qpos", "qvel", "act", "qacc_warmstart")
-"""The fields of `mjx.Data` from which a step follows, together with its controls."""
+States = Mapping[str, Array]
+"""The carried leaves before each step and after the last: steps + 1 x replays x the leaf's shape.
 
-
-@dataclass(frozen=True, kw_only=True)
-class States:
-    """The state before each step and after the last: the leading axes are steps + 1 and replays."""
-
-    qpos: Any
-    qvel: Any
-    act: Any
-    qacc_warmstart: Any
-
-    def part(self, start: int, stop: int) -> States:
-        """The states before some of the steps, the last repeated where the record ends."""
-        last = len(self.qpos) - 1
-        chosen = np.minimum(np.arange(start, stop), last)
-        return States(**{name: getattr(self, name)[chosen] for name in STATE})
-
-
-jax.tree_util.register_dataclass(States, data_fields=list(STATE), meta_fields=[])
+A replay that is no longer finite has NaN in its floating leaves from the step after which it was not.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +47,13 @@ class Rollout:
     """steps x replays x leaves: which floating leaf was not finite after which step."""
 
     leaves: tuple[str, ...]
-    distance: Array
-    """steps x replays: the largest difference in qpos from the reference."""
+    states: States
+    """Before each step and after the last."""
 
-    error: Array
-    """steps x replays: the difference of the whole state from the reference, relative to its norm."""
+    state: tuple[str, ...] = ("qpos", "qvel", "act")
+    """The leaves that an integrator hands on."""
 
-    states: States | None = None
+    coordinates: str = "qpos"
     seconds_per_step: float | None = None
     """Wall time per step of one replay."""
 
@@ -73,44 +63,40 @@ class Ensemble:
 
     def __init__(
         self,
-        model: Any,
+        simulation: Simulation,
         *,
         batch: int,
         lanes: int = 1,
         emulated: bool = True,
         all_products: bool = False,
         chunk: int = CHUNK_STEPS,
-        keeps_states: bool = False,
     ) -> None:
-        from mujoco import mjx  # noqa: PLC0415 (prints when it is imported)
-
         self.batch, self.lanes, self.chunk = batch, lanes, chunk
-        self._keeps_states = keeps_states
-        self._step = jax.vmap(mjx.step, in_axes=(None, 0))
-        with mjx_refusals(model, "the model"):
-            self._model = mjx.put_model(model)
-            self._blank = _settled(self._step, self._model, _batched(mjx.make_data(model), batch))
-        self.leaves = tuple(name for name, _ in floating_leaves(self._blank))
-        self.program = self._trace(emulated=emulated, all_products=all_products)
+        self.simulation = simulation
+        self._step = jax.vmap(simulation.step, in_axes=(None, 0, 0))
+        blank = _repeated(simulation.blank, batch)
+        self._ctrl_dtype = jnp.asarray(0.0).dtype
+        ctrl = np.zeros((batch, simulation.controls), self._ctrl_dtype)
+        self._blank = _settled(self._step, simulation.parameters, blank, ctrl)
+        self.leaves = tuple(name for name, _ in floating_leaves(self._blank, simulation.pipeline))
+        self.program = self._trace(ctrl, emulated=emulated, all_products=all_products)
         self._run: Any = None
         """The compiled program; None until it is compiled."""
         self.compile_seconds = 0.0
 
-    def _trace(self, *, emulated: bool, all_products: bool) -> Program:
+    def _trace(self, ctrl: Any, *, emulated: bool, all_products: bool) -> Program:
         if not emulated:
             return Program(sites=(), unreached=(), call=lambda _, *values: self._step(*values))
-        return emulate(self._step, self._model, self._blank, all_products=all_products)
+        return emulate(self._step, self.simulation.parameters, self._blank, ctrl, all_products=all_products)
 
     def compile(self) -> None:
         """Compiles the program. It takes seconds to minutes."""
         started = time.monotonic()
-        over_lanes = jax.vmap(self._advance, in_axes=(None, 0, 0, 0, 0, 0))
-        jitted = jax.jit(over_lanes, donate_argnums=(3,))
+        jitted = jax.jit(self._advance, donate_argnums=(3,))
         blank = [Lane()] * self.lanes
-        data = self._stacked([self._blank] * self.lanes)
-        ctrl = jnp.zeros((self.lanes, self.chunk, *self._blank.ctrl.shape), self._blank.ctrl.dtype)
-        states = self._stacked([self._blank_states()] * self.lanes)
-        self._run = jitted.lower(self._model, *self._settings(blank), data, ctrl, states).compile()
+        ctrl = np.zeros((self.chunk, self.lanes, self.batch, self.simulation.controls), self._ctrl_dtype)
+        arguments = (*self._settings(blank), self._fresh(), ctrl, self._blank_states())
+        self._run = jitted.lower(self.simulation.parameters, *arguments).compile()
         self.compile_seconds = time.monotonic() - started
 
     @property
@@ -122,50 +108,67 @@ class Ensemble:
         sizes = (plan.argument_size_in_bytes, plan.output_size_in_bytes, plan.temp_size_in_bytes)
         return int(sum(sizes) - plan.alias_size_in_bytes)
 
-    def _stacked(self, trees: Sequence[Any]) -> Any:
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+    def _settings(self, lanes: Sequence[Lane]) -> tuple[Widths, Array]:
+        widths: Widths = jax.tree.map(
+            lambda *leaves: np.stack(leaves), *[self._widths(lane) for lane in lanes]
+        )
+        return widths, np.asarray([lane.forced for lane in lanes])
 
-    def _settings(self, lanes: Sequence[Lane]) -> tuple[Widths, jax.Array]:
-        widths = self._stacked([self._widths(lane) for lane in lanes])
-        return widths, jnp.asarray([lane.forced for lane in lanes])
+    def _fresh(self, starts: Mapping[str, Array] | None = None) -> tuple[Any, Array, Array]:
+        """The state of every row, who is gone, and what was bad: before the first step."""
+        shape = (self.lanes, self.batch)
+        state = jax.tree.map(lambda x: np.broadcast_to(np.asarray(x), (self.lanes, *x.shape)), self._blank)
+        state = jax.tree.map(jnp.asarray, replaced(state, starts or {}))
+        return state, np.zeros(shape, bool), np.zeros((*shape, len(self.leaves)), bool)
 
     def _blank_states(self) -> States:
-        data = self._blank
-        return States(
-            **{
-                name: jnp.zeros((self.chunk + 1, *getattr(data, name).shape), getattr(data, name).dtype)
-                for name in STATE
-            }
-        )
+        """Reference states of which no lane takes any: chunk x lanes x replays."""
+        carried = picked(self._blank, self.simulation.carried)
+        return {name: np.zeros((self.chunk, self.lanes, *x.shape), x.dtype) for name, x in carried.items()}
 
     def _advance(
-        self, model: Any, widths: Widths, forced: jax.Array, data: Any, ctrl: jax.Array, reference: States
+        self, parameters: Any, widths: Widths, forced: jax.Array, rows: Any, ctrl: jax.Array, reference: Any
     ) -> tuple[Any, Any]:
-        """One lane through one chunk of steps."""
+        """Every lane through one chunk of steps."""
+        over_lanes = jax.vmap(self.program.call, in_axes=(0, None, 0, 0))
+        carried = self.simulation.carried
 
-        def body(data: Any, inputs: tuple[jax.Array, States, States]) -> tuple[Any, Any]:
-            ctrl, before, after = inputs
-            fields = {name: getattr(data, name) for name in STATE}
-            chosen = {name: jnp.where(forced, getattr(before, name), value) for name, value in fields.items()}
-            data = self.program.call(widths, model, data.replace(ctrl=ctrl, **chosen))
-            seen = (nonfinite_fields(data), *_deviation(data, after))
-            kept = {name: getattr(data, name) for name in STATE} if self._keeps_states else None
-            return data, (seen, kept)
+        def computed(rows: Any, ctrl: jax.Array, before: Any) -> Any:
+            state, gone, bad = rows
+            lane, row = _stand_ins(gone)
+            start = picked(state, carried)
+            start = {name: jnp.where(_over(forced, x), before[name], x) for name, x in start.items()}
+            start = {name: x[lane[:, None], row] for name, x in start.items()}
+            taken = jax.tree.map(lambda x: x[lane], widths)
+            state = over_lanes(taken, parameters, replaced(state, start), ctrl[lane[:, None], row])
+            seen = nonfinite_fields(state, self.simulation.pipeline, leading=2)
+            bad = jnp.where(gone[..., None], bad, seen)
+            lost = [nonfinite(x, 2) for x in picked(state, carried).values() if _floating(x)]
+            return state, gone | jnp.stack(lost).any(axis=0), bad
 
-        before = jax.tree.map(lambda x: x[:-1], reference)
-        after = jax.tree.map(lambda x: x[1:], reference)
-        return jax.lax.scan(body, data, (ctrl, before, after))
+        def body(rows: Any, inputs: tuple[jax.Array, Any]) -> tuple[Any, Any]:
+            ctrl, before = inputs
+            rows = jax.lax.cond(rows[1].all(), lambda rows, *_: rows, computed, rows, ctrl, before)
+            state, gone, bad = rows
+            after = {
+                name: jnp.where(_over(gone, x), jnp.nan, x) if _floating(x) else x
+                for name, x in picked(state, carried).items()
+            }
+            return rows, (bad, after)
 
-    def _start(self, recording: Recording, lane: Lane) -> Any:
-        """The data of the first step of one lane's replays."""
-        rows = slice(lane.first, lane.first + self.batch)
-        blank, fields = self._blank, {}
-        for name in ("qpos", "qvel", "act"):
-            values = getattr(recording, name)[rows]
-            if lane.disturbed:
-                values = _disturbed(values)
-            fields[name] = jnp.asarray(values, getattr(blank, name).dtype)
-        return blank.replace(**fields)
+        return jax.lax.scan(body, rows, (ctrl, reference))
+
+    def _starts(self, recording: Recording, lanes: Sequence[Lane]) -> dict[str, Array]:
+        """The leaves of the state that differ between replays, before the first step of each lane."""
+        dtypes = {name: leaf.dtype for name, leaf in picked(self._blank, tuple(recording.starts)).items()}
+        return {
+            name: np.stack([self._start(values, lane) for lane in lanes]).astype(dtypes[name])
+            for name, values in recording.starts.items()
+        }
+
+    def _start(self, values: Array, lane: Lane) -> Array:
+        rows = values[lane.first : lane.first + self.batch]
+        return _disturbed(rows) if lane.disturbed and _floating(rows) else rows
 
     def roll_out(
         self,
@@ -180,6 +183,13 @@ class Ensemble:
 
         A launch ends early when every replay in it has failed, or at the deadline (of `time.monotonic`).
         Lanes that the deadline leaves unfinished are left out, but for those of the first launch.
+
+        Args:
+            recording: start states and controls.
+            lanes: how each multiplies, and which replays it runs.
+            reference: where forced lanes take the state before each step; as many replays as one lane has.
+            deadline: of `time.monotonic`.
+            progress: told of the steps.
         """
         rollouts: list[Rollout] = []
         for start in range(0, len(lanes), self.lanes):
@@ -204,21 +214,22 @@ class Ensemble:
             self.compile()
         filled = [*lanes, *[lanes[-1]] * (self.lanes - len(lanes))]
         settings = self._settings(filled)
-        data = self._stacked([self._start(recording, lane) for lane in filled])
-        ctrl = np.stack(
-            [np.moveaxis(recording.ctrl[lane.first : lane.first + self.batch], 0, 1) for lane in filled]
-        )
+        starts = self._starts(recording, filled)
+        rows = self._fresh(starts)
+        ctrl = np.stack([recording.ctrl[lane.first : lane.first + self.batch] for lane in filled])
+        ctrl = np.moveaxis(ctrl, 2, 0).astype(self._ctrl_dtype)
         seen, done, started = [], 0, time.monotonic()
         while done < recording.steps:
-            inputs = self._padded(ctrl[:, done : done + self.chunk])
-            references = self._references(reference, filled, done)
-            data, outputs = self._run(self._model, *settings, data, inputs, references)
+            inputs = _padded(ctrl[done : done + self.chunk], self.chunk)
+            before = self._references(reference, filled, done)
+            rows, outputs = self._run(self.simulation.parameters, *settings, rows, inputs, before)
             seen.append(jax.tree.map(np.asarray, outputs))
             done += self.chunk
             progress.reached(min(done, recording.steps))
-            if _all_failed(seen) or (deadline is not None and time.monotonic() > deadline):
+            if np.asarray(rows[1]).all() or (deadline is not None and time.monotonic() > deadline):
                 break
-        return self._collect(seen, min(done, recording.steps), len(lanes), time.monotonic() - started, done)
+        per_step = (time.monotonic() - started) / (done * self.batch * self.lanes)
+        return self._collect(seen, starts, min(done, recording.steps), len(lanes), per_step)
 
     def _widths(self, lane: Lane) -> Widths:
         if lane.only is not None:
@@ -228,42 +239,72 @@ class Ensemble:
             )
         return self.program.widths(lane.bits, toward_zero=lane.toward_zero, explicit_bits=lane.explicit_bits)
 
-    def _padded(self, ctrl: Array) -> jax.Array:
-        """A chunk of controls; the last one is filled up with its last step."""
-        missing = self.chunk - ctrl.shape[1]
-        padded = np.pad(ctrl, ((0, 0), (0, missing), (0, 0), (0, 0)), mode="edge") if missing else ctrl
-        return jnp.asarray(padded, self._blank.ctrl.dtype)
-
     def _references(self, reference: States | None, lanes: Sequence[Lane], start: int) -> States:
-        """The reference's states around the chunk; it has as many replays as one lane, from the first on."""
+        """The reference's states before each step of the chunk, the same for every lane."""
+        blank = self._blank_states()
         if reference is None or any(lane.first for lane in lanes):
-            part = self._blank_states()
-        else:
-            part = reference.part(start, start + self.chunk + 1)
-        cast = States(
-            **{name: jnp.asarray(getattr(part, name), getattr(self._blank, name).dtype) for name in STATE}
-        )
-        repeated: States = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.lanes, *x.shape)), cast)
-        return repeated
+            return blank
+        return {
+            name: np.broadcast_to(
+                _padded(reference[name][:-1][start : start + self.chunk], self.chunk)[:, None], zeros.shape
+            ).astype(zeros.dtype)
+            for name, zeros in blank.items()
+        }
 
     def _collect(
-        self, seen: list[Any], steps: int, lanes: int, seconds: float, computed: int
+        self, seen: list[Any], starts: Mapping[str, Array], steps: int, lanes: int, per_step: float
     ) -> list[Rollout]:
-        (bad, distance, error), states = jax.tree.map(
-            lambda *parts: np.concatenate(parts, axis=1)[:, :steps], *seen
-        )
-        per_step = seconds / (computed * self.batch * self.lanes)
+        bad, after = jax.tree.map(lambda *parts: np.concatenate(parts)[:steps], *seen)
+        first = {
+            name: starts.get(name, np.broadcast_to(np.asarray(x), (self.lanes, *x.shape)))
+            for name, x in picked(self._blank, self.simulation.carried).items()
+        }
         return [
             Rollout(
-                bad=bad[lane],
+                bad=bad[:, lane],
                 leaves=self.leaves,
-                distance=distance[lane],
-                error=error[lane],
-                states=None if states is None else States(**{k: v[lane] for k, v in states.items()}),
+                states={
+                    name: np.concatenate([first[name][None, lane], values[:, lane]])
+                    for name, values in after.items()
+                },
+                state=self.simulation.state,
+                coordinates=self.simulation.coordinates,
                 seconds_per_step=per_step,
             )
             for lane in range(lanes)
         ]
+
+
+def _stand_ins(gone: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """For each row the lane and the row that it computes: its own, or a healthy one's when it is gone.
+
+    Args:
+        gone: lanes x replays, at least one of them false.
+
+    Returns:
+        The lane of each lane, and in that lane the row of each row. A lane without a healthy row becomes the
+        first lane that has one, its widths and controls with it, so that it does not fail once more.
+    """
+    lanes, rows = jnp.arange(gone.shape[0]), jnp.arange(gone.shape[1])
+    over = gone.all(axis=1)
+    lane = jnp.where(over, jnp.argmin(over), lanes)
+    there = gone[lane]
+    return lane, jnp.where(there, jnp.argmin(there, axis=1)[:, None], rows)
+
+
+def _over(mask: jax.Array, leaf: jax.Array) -> jax.Array:
+    """The mask with axes for the rest of the leaf's."""
+    return mask.reshape(mask.shape + (1,) * (leaf.ndim - mask.ndim))
+
+
+def _floating(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(leaf.dtype, jnp.floating))
+
+
+def _padded(values: Array, length: int) -> Array:
+    """The steps of a chunk; the last one is filled up with its last step."""
+    missing = length - len(values)
+    return np.concatenate([values, np.repeat(values[-1:], missing, axis=0)]) if missing else values
 
 
 def _disturbed(values: Array) -> Array:
@@ -272,28 +313,14 @@ def _disturbed(values: Array) -> Array:
     return np.asarray(values + signs * F32.unit_roundoff * np.maximum(np.abs(values), 1))
 
 
-def _batched(data: Any, batch: int) -> Any:
-    return jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * batch), data)
+def _repeated(state: Any, batch: int) -> Any:
+    return jax.tree.map(lambda x: jnp.asarray(np.broadcast_to(np.asarray(x), (batch, *np.shape(x)))), state)
 
 
-def _settled(step: Callable[..., Any], model: Any, data: Any) -> Any:
-    """The data in the dtypes that a step returns: under x64 some of MJX's fields change theirs."""
-    shapes = jax.eval_shape(step, model, data)
-    return jax.tree.map(lambda x, shape: x.astype(shape.dtype), data, shapes)
-
-
-def _deviation(data: Any, reference: States) -> tuple[jax.Array, jax.Array]:
-    """Per replay: the largest difference in qpos, and the state's difference relative to its norm."""
-    here = jnp.concatenate([data.qpos, data.qvel, data.act], axis=-1)
-    there = jnp.concatenate([reference.qpos, reference.qvel, reference.act], axis=-1)
-    distance = jnp.max(jnp.abs(data.qpos - reference.qpos), axis=-1, initial=0)
-    norm = jnp.linalg.norm(there, axis=-1)
-    return distance, jnp.linalg.norm(here - there, axis=-1) / jnp.where(norm == 0, 1, norm)
-
-
-def _all_failed(seen: list[Any]) -> bool:
-    (bad, _, _), _ = seen[-1]
-    return bool(bad[:, -1].any(axis=-1).all())
+def _settled(step: Callable[..., Any], parameters: Any, state: Any, ctrl: Any) -> Any:
+    """The state in the dtypes that a step returns: under x64 some of MJX's fields change theirs."""
+    shapes = jax.eval_shape(step, parameters, state, ctrl)
+    return jax.tree.map(lambda x, shape: x.astype(shape.dtype), state, shapes)
 
 
 def failed_counts(
@@ -303,7 +330,7 @@ def failed_counts(
     """How many replays of a model file fail at each width: for tuning a model by hand, or in a worker."""
     model = mujoco.MjModel.from_xml_path(path)
     recording = record(model, replays=replays, steps=steps, seed=seed)
-    ensemble = Ensemble(model, batch=replays, lanes=len(bits))
+    ensemble = Ensemble(simulation(model), batch=replays, lanes=len(bits))
     lanes = [Lane(bits=width, toward_zero=toward_zero) for width in bits]
     rollouts = ensemble.roll_out(recording, lanes, progress=progress)
     return {

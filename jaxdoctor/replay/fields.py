@@ -1,7 +1,8 @@
-"""The floating leaves of `mjx.Data`, in the order in which a step computes them."""
+"""The leaves of a state by name, and the floating ones in the order in which a step computes them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -30,23 +31,51 @@ PIPELINE = (
 """The fields of a step, earliest first. A field that is not listed counts as computed last."""
 
 
-def floating_leaves(data: Any) -> list[tuple[str, Any]]:
+def leaf_names(state: Any) -> list[str]:
+    """Every leaf's path, joined by dots, in the order of `jax.tree.leaves`."""
+    return [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(state)]
+
+
+def replaced(state: Any, values: Mapping[str, Any]) -> Any:
+    """The state with some leaves, called by name, given other values."""
+    leaves, structure = jax.tree.flatten(state)
+    names = leaf_names(state)
+    return jax.tree.unflatten(
+        structure, [values.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
+    )
+
+
+def picked(state: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Some leaves by name."""
+    by_name = dict(zip(leaf_names(state), jax.tree.leaves(state), strict=True))
+    return {name: by_name[name] for name in names}
+
+
+def floating_leaves(state: Any, pipeline: Sequence[str] = PIPELINE) -> list[tuple[str, Any]]:
     """Every floating leaf with its name, earliest in the pipeline first; empty ones are left out."""
     leaves = [
-        (_name(path), leaf)
-        for path, leaf in jax.tree_util.tree_leaves_with_path(data)
+        (name, leaf)
+        for name, leaf in zip(leaf_names(state), jax.tree.leaves(state), strict=True)
         if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size
     ]
-    position = {name: index for index, name in enumerate(PIPELINE)}
+    position = {name: index for index, name in enumerate(pipeline)}
     return sorted(leaves, key=lambda named: position.get(named[0], len(position)))
 
 
-def nonfinite_fields(data: Any) -> jax.Array:
-    """Per replay and leaf, true where a floating leaf of one replay holds NaN or infinity."""
-    return jnp.stack(
-        [~jnp.isfinite(leaf).all(axis=tuple(range(1, leaf.ndim))) for _, leaf in floating_leaves(data)],
-        axis=-1,
-    )
+def nonfinite(leaf: jax.Array, leading: int) -> jax.Array:
+    """Where a leaf holds NaN or infinity, over all but its leading axes."""
+    return ~jnp.isfinite(leaf).all(axis=tuple(range(leading, leaf.ndim)))
+
+
+def nonfinite_fields(state: Any, pipeline: Sequence[str] = PIPELINE, *, leading: int = 1) -> jax.Array:
+    """Per replay and leaf, true where a floating leaf of one replay holds NaN or infinity.
+
+    Args:
+        state: a pytree whose leaves all have the `leading` axes: lanes and replays.
+        pipeline: the order of the leaves.
+        leading: how many axes count replays.
+    """
+    return jnp.stack([nonfinite(leaf, leading) for _, leaf in floating_leaves(state, pipeline)], axis=-1)
 
 
 def _name(path: tuple[Any, ...]) -> str:

@@ -9,12 +9,10 @@ import numpy.typing as npt
 
 from jaxdoctor.replay.ensemble import Rollout
 from jaxdoctor.replay.plan import Judgement, Lane
+from jaxdoctor.replay.scratch import Reference
 
 HORIZON_TOLERANCE = 1e-2
 """A replay has left the reference when some coordinate differs by more: radians or metres."""
-
-STATE_FIELDS = ("qpos", "qvel", "act")
-"""What an integrator hands on. A replay in which only others went bad hides its failure."""
 
 
 def judgement_of(
@@ -36,7 +34,7 @@ def judgement_of(
     ill = bad.any(axis=2)
     failed = np.flatnonzero(ill.any(axis=0))
     step, field, fields = _first(bad, ill, failed, leaves)
-    state = np.array([leaf in STATE_FIELDS for leaf in leaves])
+    state = np.array([leaf in rollouts[0].state for leaf in leaves])
     hidden = [replay for replay in failed if not bad[:, replay][:, state].any()]
     return Judgement(
         lane=lane,
@@ -76,24 +74,42 @@ def _first(
     return step, leaves[int(earliest.argmax())], tuple(np.array(leaves)[began].tolist())
 
 
-def horizon(rollout: Rollout, comparable: npt.NDArray[np.bool_]) -> float | None:
+def horizon(rollout: Rollout, reference: Reference) -> float | None:
     """The median step at which a coordinate has left the reference; None when most replays never do.
 
     A replay that is no longer finite has left it. Replays whose reference is not finite are left out.
     """
-    left = ~(rollout.distance[:, comparable] <= HORIZON_TOLERANCE)
-    if not left.shape[1]:
+    name, steps = rollout.coordinates, len(rollout.bad)
+    here, there = (
+        states[name][1 : steps + 1, reference.finite] for states in (rollout.states, reference.states)
+    )
+    if not reference.finite.any():
         return None
-    steps = np.where(left.any(axis=0), left.argmax(axis=0).astype(float), np.inf)
-    middle = float(np.median(steps))
+    distance = np.abs(here - there).reshape(*here.shape[:2], -1).max(axis=2, initial=0)
+    left = ~(distance <= HORIZON_TOLERANCE)
+    at = np.where(left.any(axis=0), left.argmax(axis=0).astype(float), np.inf)
+    middle = float(np.median(at))
     return middle if np.isfinite(middle) else None
 
 
-def one_step_error(rollout: Rollout, comparable: npt.NDArray[np.bool_]) -> float | None:
-    """The median relative error of a forced lane; None when nothing in it was finite."""
-    errors = rollout.error[:, comparable]
+def one_step_error(rollout: Rollout, reference: Reference) -> float | None:
+    """The median error of a forced lane's state, relative to its norm; None when nothing in it was finite."""
+    steps = len(rollout.bad)
+    here, there = (
+        np.concatenate(
+            [_flat(states[name][1 : steps + 1, reference.finite]) for name in rollout.state], axis=-1
+        )
+        for states in (rollout.states, reference.states)
+    )
+    norm = np.linalg.norm(there, axis=-1)
+    errors = np.linalg.norm(here - there, axis=-1) / np.where(norm == 0, 1, norm)
     finite = errors[np.isfinite(errors)]
     return float(np.median(finite)) if finite.size else None
+
+
+def _flat(leaf: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Steps x replays x the leaf's size, in float64."""
+    return leaf.reshape(*leaf.shape[:2], -1).astype(np.float64)
 
 
 def always_nonfinite(rollout: Rollout) -> tuple[str, ...]:
@@ -102,7 +118,7 @@ def always_nonfinite(rollout: Rollout) -> tuple[str, ...]:
     MJX fills some fields with infinity for "none". A field is set aside only when the reference shows it in
     all of its steps while qpos, qvel and qacc are finite in all of them.
     """
-    state = [index for index, leaf in enumerate(rollout.leaves) if leaf in (*STATE_FIELDS, "qacc")]
+    state = [index for index, leaf in enumerate(rollout.leaves) if leaf in (*rollout.state, "qacc")]
     if rollout.bad[:, :, state].any():
         return ()
     return tuple(np.array(rollout.leaves)[rollout.bad.all(axis=(0, 1))].tolist())

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from jaxdoctor.facts.trial import wilson
-from jaxdoctor.replay.ensemble import STATE, Ensemble, Rollout, States
+from jaxdoctor.replay.ensemble import Ensemble, Rollout
 from jaxdoctor.replay.first_step import first_step_within
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
 from jaxdoctor.replay.plan import Judgement, Lane, NativePlan, NativeReplay
@@ -31,9 +31,7 @@ def replay(folder: str, plan: NativePlan, *, progress: Progress) -> NativeReplay
     with scratch.busy():
         with first_step_within(plan.first_step_seconds, progress):
             progress.stage(f"compiling the step in {plan.title}")
-            ensemble = Ensemble(
-                scratch.model(), batch=plan.batch, emulated=False, keeps_states=plan.is_reference
-            )
+            ensemble = Ensemble(scratch.simulation(), batch=plan.batch, emulated=False)
             ensemble.compile()
             progress.stage(f"replaying in {plan.title}", recording.steps)
             first = ensemble.roll_out(recording, [Lane()], deadline=deadline, progress=progress)[0]
@@ -60,20 +58,10 @@ def _publish(
     aside = always_nonfinite(rollout)
     watched = [leaf not in aside for leaf in rollout.leaves]
     finite = np.asarray(~rollout.bad[:, :, watched].any(axis=(0, 2)))
-    states = _with_start(recording, rollout, ensemble.batch)
-    scratch.keep_reference(Reference(states=states, finite=finite, aside=aside))
-    shadow = ensemble.roll_out(recording, [Lane(disturbed=True)], reference=states, deadline=deadline)[0]
-    return horizon(shadow, finite), aside
-
-
-def _with_start(recording: Recording, rollout: Rollout, batch: int) -> States:
-    """The state before the first step, and after each."""
-    after = rollout.states
-    assert after is not None
-    rows = slice(0, batch)
-    start = {"qpos": recording.qpos[rows], "qvel": recording.qvel[rows], "act": recording.act[rows]}
-    start["qacc_warmstart"] = np.zeros_like(recording.qvel[rows])
-    return States(**{name: np.concatenate([start[name][None], getattr(after, name)]) for name in STATE})
+    reference = Reference(states=rollout.states, finite=finite, aside=aside)
+    scratch.keep_reference(reference)
+    shadow = ensemble.roll_out(recording, [Lane(disturbed=True)], deadline=deadline)[0]
+    return horizon(shadow, reference), aside
 
 
 def _until_clear(
@@ -102,7 +90,7 @@ def _one_by_one(
 ) -> Judgement | None:
     """The same states in programs of one replay, which compile to other kernels."""
     with scratch.busy():
-        single = Ensemble(scratch.model(), batch=1, emulated=False)
+        single = Ensemble(scratch.simulation(), batch=1, emulated=False)
         parts: list[Rollout] = []
         for index in range(plan.replays):
             if parts and time.monotonic() > deadline:

@@ -178,7 +178,7 @@ class Sweep:
     """What the time limit left out."""
 
 
-ADMIT: Task[[str, str | None], None] = Task("jaxdoctor.replay.prepare:admit")
+ADMIT: Task[[RecordPlan], None] = Task("jaxdoctor.replay.prepare:admit")
 """Refuses a model, or controls, that cannot be used."""
 
 PREPARE: Task[[str, RecordPlan], Prepared] = Task("jaxdoctor.replay.prepare:prepare")

@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.replay.ensemble import States
+from jaxdoctor.replay.plan import RecordPlan
+from jaxdoctor.replay.system import Simulation, system_of
 from jaxdoctor.rollouts.record import Recording
 
 LOOK_SECONDS = 0.05
@@ -41,13 +41,19 @@ class Scratch:
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
 
-    def keep_model(self, model: Any) -> None:
-        """Saves the compiled model, so that every worker replays the same one."""
-        mujoco.mj_saveModel(model, str(self._folder / "model.mjb"))
+    def keep_plan(self, plan: RecordPlan) -> None:
+        """Saves what was recorded; its system has left here what it needs to load it again."""
+        (self._folder / "plan").write_bytes(pickle.dumps(plan))
 
-    def model(self) -> Any:
-        """The compiled model."""
-        return mujoco.MjModel.from_binary_path(str(self._folder / "model.mjb"))
+    def simulation(self) -> Simulation:
+        """What is replayed, in the precision of this process.
+
+        Raises:
+            UnsupportedModelError: it cannot be stepped in JAX.
+        """
+        plan = pickle.loads((self._folder / "plan").read_bytes())  # noqa: S301 (our own worker wrote it)
+        assert isinstance(plan, RecordPlan)
+        return system_of(plan.model).load(plan, self._folder)
 
     def keep_recording(self, recording: Recording) -> None:
         """Saves the start states and controls."""

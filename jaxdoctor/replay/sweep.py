@@ -48,7 +48,7 @@ class _Sweeping:
         with first_step_within(plan.first_step_seconds, progress):
             progress.stage("compiling the step for every width")
             self.ensemble = Ensemble(
-                scratch.model(), batch=plan.batch, lanes=plan.lanes, all_products=plan.all_products
+                scratch.simulation(), batch=plan.batch, lanes=plan.lanes, all_products=plan.all_products
             )
             self.ensemble.compile()
             progress.stage("replaying the named precisions", self.recording.steps)
@@ -170,21 +170,20 @@ class _Sweeping:
         judged = {lane: self._judged(lane) for lane in lanes if lane in self.parts}
         if self.reference is None:
             return judged
-        states, finite = self.reference.states, self.reference.finite
         forced = [replace(lane, forced=True) for lane in judged]
         self.progress.stage("comparing with the x64 replay", self.recording.steps)
         rollouts = self.ensemble.roll_out(
             self.recording,
-            [*judged, *forced],
-            reference=states,
+            forced,
+            reference=self.reference.states,
             deadline=self.deadline,
             progress=self.progress,
         )
-        free, single = rollouts[: len(judged)], rollouts[len(judged) :]
-        for lane, rollout in zip(list(judged), free, strict=False):
-            judged[lane] = replace(judged[lane], horizon=horizon(rollout, finite))
-        for lane, rollout in zip(list(judged), single, strict=False):
-            judged[lane] = replace(judged[lane], one_step_error=one_step_error(rollout, finite))
+        for lane, judgement in judged.items():
+            free = self.parts[lane][0]
+            judged[lane] = replace(judgement, horizon=horizon(free, self.reference))
+        for lane, rollout in zip(list(judged), rollouts, strict=False):
+            judged[lane] = replace(judged[lane], one_step_error=one_step_error(rollout, self.reference))
         return judged
 
     def _singly(self) -> Judgement | None:
@@ -194,7 +193,7 @@ class _Sweeping:
             return None
         self.progress.stage("compiling the step for a batch of one")
         single = Ensemble(
-            self.scratch.model(), batch=1, lanes=self.plan.lanes, all_products=self.plan.all_products
+            self.scratch.simulation(), batch=1, lanes=self.plan.lanes, all_products=self.plan.all_products
         )
         lanes = [replace(delivered, first=index) for index in range(self.plan.replays)]
         parts = single.roll_out(self.recording, lanes, deadline=self.deadline, progress=self.progress)

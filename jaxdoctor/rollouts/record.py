@@ -30,11 +30,9 @@ WITHIN_LIMITS = 1e-3
 class Recording:
     """Start states and controls, and how MuJoCo's own rollout of them went."""
 
-    qpos: Floats
-    """replays x nq."""
+    starts: Mapping[str, npt.NDArray[Any]]
+    """Each replay's start by leaf of the state, "qpos" among them for MuJoCo: replays x the leaf's shape."""
 
-    qvel: Floats
-    act: Floats
     ctrl: Floats
     """replays x steps x nu."""
 
@@ -49,6 +47,21 @@ class Recording:
 
     nonfinite: int = 0
     """Replays that MuJoCo in float64 did not keep finite."""
+
+    @property
+    def qpos(self) -> Floats:
+        """Replays x nq."""
+        return self.starts["qpos"]
+
+    @property
+    def qvel(self) -> Floats:
+        """Replays x nv."""
+        return self.starts["qvel"]
+
+    @property
+    def act(self) -> Floats:
+        """Replays x na."""
+        return self.starts["act"]
 
     @property
     def replays(self) -> int:
@@ -83,7 +96,7 @@ def record(
         ctrl, origin = controls.take(replays, steps), controls.origin
     rolled = _roll_out(model, qpos, qvel, act, ctrl)
     return Recording(
-        qpos=qpos, qvel=qvel, act=act, ctrl=ctrl, start=start, controls=origin,
+        starts={"qpos": qpos, "qvel": qvel, "act": act}, ctrl=ctrl, start=start, controls=origin,
         warnings=rolled[0], nonfinite=rolled[1],
     )  # fmt: skip
 

@@ -24,8 +24,11 @@ class Source:
         UsageError: there is no such file or name.
     """
 
+    system: str = "mjx"
+    """The name of the file in `replay/systems/` that records and steps what `load` returns."""
+
     load: Callable[[str], Any]
-    """The compiled `mujoco.MjModel`. Imports mujoco, so it is called in a worker.
+    """What its system records: for "mjx" the compiled `mujoco.MjModel`. Called in a worker.
 
     Raises:
         UnreadableError, UnsupportedModelError: with the line that is at fault.

@@ -1,26 +1,31 @@
 """What becomes of a rollout's arrays."""
 
 import numpy as np
+import pytest
 
 from jaxdoctor.replay.ensemble import Rollout
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
 from jaxdoctor.replay.plan import Lane
+from jaxdoctor.replay.scratch import Reference
 
 LEAVES = ("qLD", "qacc", "qpos")
 
 
-def rollout(bad=(), *, steps=6, replays=2, distance=None, error=None):
-    """A rollout in which (step, replay, leaf) went bad, and stayed so."""
+def rollout(bad=(), *, steps=6, replays=2, qpos=None):
+    """A rollout in which (step, replay, leaf) went bad, and stayed so.
+
+    `qpos` are coordinates before each step and after the last: steps + 1 x replays x 2.
+    """
     marked = np.zeros((steps, replays, len(LEAVES)), bool)
     for step, replay, leaf in bad:
         marked[step:, replay, LEAVES.index(leaf)] = True
-    blank = np.zeros((steps, replays))
-    return Rollout(
-        bad=marked,
-        leaves=LEAVES,
-        distance=blank if distance is None else distance,
-        error=blank if error is None else error,
-    )
+    states = {"qpos": np.zeros((steps + 1, replays, 2)) if qpos is None else qpos}
+    return Rollout(bad=marked, leaves=LEAVES, states=states, state=("qpos",))
+
+
+def reference(qpos, finite=None):
+    finite = np.ones(qpos.shape[1], bool) if finite is None else np.array(finite)
+    return Reference(states={"qpos": qpos}, finite=finite, aside=())
 
 
 def test_the_first_step_and_the_first_field_in_pipeline_order_are_named():
@@ -60,18 +65,21 @@ def test_only_what_is_never_finite_in_a_finite_replay_is_set_aside():
 
 
 def test_the_horizon_is_the_median_step_of_leaving_the_reference():
-    distance = np.zeros((6, 3))
-    distance[2:, 0], distance[4:, 1], distance[5:, 2] = 1.0, np.nan, 1.0
+    there = np.zeros((7, 3, 2))
+    here = there.copy()
+    here[3:, 0, 1], here[5:, 1], here[6:, 2, 0] = 1.0, np.nan, -1.0
 
-    assert horizon(rollout(replays=3, distance=distance), np.ones(3, bool)) == 4
-    assert horizon(rollout(replays=3, distance=distance), np.array([True, False, False])) == 2
-    assert horizon(rollout(replays=3), np.ones(3, bool)) is None
-    assert horizon(rollout(replays=3), np.zeros(3, bool)) is None
+    assert horizon(rollout(replays=3, qpos=here), reference(there)) == 4
+    assert horizon(rollout(replays=3, qpos=here), reference(there, [True, False, False])) == 2
+    assert horizon(rollout(replays=3, qpos=there), reference(there)) is None
+    assert horizon(rollout(replays=3, qpos=here), reference(there, [False] * 3)) is None
 
 
 def test_the_one_step_error_is_the_median_of_what_is_finite():
-    error = np.full((6, 2), 3e-4)
-    error[0] = np.nan
+    """Relative to the norm of the state: 3 and 4 have 5."""
+    there = np.broadcast_to(np.array([3.0, 4.0]), (7, 2, 2))
+    here = there + np.array([0.0, 1e-3])
+    here[1] = np.nan
 
-    assert one_step_error(rollout(error=error), np.ones(2, bool)) == 3e-4
-    assert one_step_error(rollout(error=np.full((6, 2), np.nan)), np.ones(2, bool)) is None
+    assert one_step_error(rollout(qpos=here), reference(there)) == pytest.approx(2e-4, rel=1e-9)
+    assert one_step_error(rollout(qpos=np.full_like(here, np.nan)), reference(there)) is None

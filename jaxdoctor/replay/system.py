@@ -1,0 +1,104 @@
+"""The contract of `systems/`: how what a source names is recorded, started and stepped in JAX.
+
+A source (`rollouts/sources/NAME.py`) says which arguments of `probe` are meant for it; the system of the name
+that it gives (`Source.system`) does the rest, in worker processes. So a kind of environment is two files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jaxdoctor.facts.model import Model
+from jaxdoctor.registry import Folder
+from jaxdoctor.replay.plan import RecordPlan
+from jaxdoctor.rollouts.record import Recording
+from jaxdoctor.rollouts.source import find_source
+from jaxdoctor.workers.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """What is replayed, as one pure step: the shape of Brax's `Env`, without its random numbers.
+
+    The step is vmapped over replays, traced once, and compiled with the parameters as an argument; so it must
+    be a function of its arguments alone. Leaves are called by their path in the state, joined by dots:
+    "qpos", "pipeline_state.q", "info.steps".
+    """
+
+    step: Callable[[Any, Any, Any], Any]
+    """`step(parameters, state, control) -> state`: one step of one replay, traceable, the state's structure
+    kept. A system that a policy drives computes its action in here, and takes controls of size 0.
+    """
+
+    parameters: Any
+    """A pytree of arrays that all replays share: the MJX model, the weights of a policy."""
+
+    blank: Any
+    """The state of one replay, as a pytree of arrays. Which values stand in it is of no account, except where
+    neither the recording's `starts` nor the step writes them.
+    """
+
+    controls: int
+    """The size of one step's control, 0 where nothing is driven from outside."""
+
+    carried: tuple[str, ...]
+    """The leaves from which, with a control, the next step follows. Whatever the step reads must be among
+    them, integers and random keys too: they are what a failed replay's row is filled with anew.
+    """
+
+    state: tuple[str, ...]
+    """Those of `carried` that an integrator hands on, floating: one-step errors are relative to their norm.
+    """
+
+    coordinates: str
+    """The leaf whose coordinates tell when a replay has left another: radians or metres."""
+
+    pipeline: tuple[str, ...] = ()
+    """Floating leaves in the order in which a step computes them. One that is not listed counts as last."""
+
+    seconds: float
+    """Simulated seconds of one step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """One kind of thing that is replayed. A module of `systems/` defines one."""
+
+    admit: Callable[[RecordPlan], None]
+    """Refuses what cannot be replayed, in seconds and before anything slow is begun.
+
+    Raises:
+        UsageError, UnreadableError, UnsupportedModelError: with the line that is at fault.
+    """
+
+    record: Callable[[RecordPlan, Path, Progress], tuple[Recording, Model | None]]
+    """Start states and controls by the plan's seed, and what can be said of the model without replaying it.
+
+    Called once. Keeps in the folder whatever `load` needs. `Recording.starts` holds an array of replays x
+    shape for each leaf of the state that differs between replays.
+
+    Raises:
+        UsageError, UnreadableError, UnsupportedModelError: the model or the controls cannot be used.
+    """
+
+    load: Callable[[RecordPlan, Path], Simulation]
+    """The simulation, in every worker and in the precision that JAX is configured for there.
+
+    Raises:
+        UnsupportedModelError: it cannot be stepped in JAX.
+    """
+
+
+SYSTEMS = Folder("jaxdoctor.replay.systems", System, noun="system")
+
+
+def system_of(argument: str) -> System:
+    """The system that steps what an argument of `probe` names.
+
+    Raises:
+        UsageError: no source takes the argument.
+    """
+    return SYSTEMS.load(find_source(argument).system)

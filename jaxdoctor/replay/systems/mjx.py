@@ -1,0 +1,83 @@
+"""A MuJoCo model, stepped by MJX, and recorded by MuJoCo in C and float64."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+
+from jaxdoctor.errors import UnsupportedModelError
+from jaxdoctor.facts.model import Model
+from jaxdoctor.models.element_lines import ElementLines
+from jaxdoctor.models.inspect import inspect_model
+from jaxdoctor.models.mjx_support import mjx_refusals, refused, try_mjx
+from jaxdoctor.replay.fields import PIPELINE
+from jaxdoctor.replay.plan import RecordPlan
+from jaxdoctor.replay.system import Simulation, System
+from jaxdoctor.rollouts.controls import read_controls
+from jaxdoctor.rollouts.record import Recording, record
+from jaxdoctor.rollouts.source import load_model
+from jaxdoctor.workers.progress import Progress
+
+MODEL = "model.mjb"
+"""Every worker replays the same compiled model."""
+
+
+def _admit(plan: RecordPlan) -> None:
+    model = load_model(plan.model)
+    _require_support(model, plan.model)
+    if plan.controls is not None:
+        read_controls(Path(plan.controls), model)
+
+
+def _require_support(model: Any, argument: str) -> None:
+    if not model.nv:
+        raise UnsupportedModelError(
+            f"nothing moves in {argument}: it has no joint",
+            hint="MJX cannot step such a model; give the one that your run steps",
+        )
+    if any(refused(model, ElementLines(model, argument))):
+        # MJX has the last word: the installed one may take more than our table says.
+        try_mjx(model, argument)
+
+
+def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recording, Model | None]:
+    progress.stage("recording with MuJoCo in float64")
+    model = load_model(plan.model)
+    facts = inspect_model(model, plan.model, plan.seed)
+    _require_support(model, plan.model)
+    given = None if plan.controls is None else read_controls(Path(plan.controls), model)
+    mujoco.mj_saveModel(model, str(folder / MODEL))
+    recording = record(model, replays=plan.replays, steps=plan.steps, seed=plan.seed, controls=given)
+    return recording, facts
+
+
+def _load(plan: RecordPlan, folder: Path) -> Simulation:
+    return simulation(mujoco.MjModel.from_binary_path(str(folder / MODEL)), plan.model)
+
+
+def simulation(model: Any, argument: str = "the model") -> Simulation:
+    """The simulation of a compiled `mujoco.MjModel`.
+
+    Raises:
+        UnsupportedModelError: MJX refuses it.
+    """
+    from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
+
+    with mjx_refusals(model, argument):
+        parameters, blank = mjx.put_model(model), mjx.make_data(model)
+    return Simulation(
+        step=lambda parameters, data, ctrl: mjx.step(parameters, data.replace(ctrl=ctrl)),
+        parameters=parameters,
+        blank=blank,
+        controls=int(model.nu),
+        carried=("qpos", "qvel", "act", "qacc_warmstart"),
+        state=("qpos", "qvel", "act"),
+        coordinates="qpos",
+        pipeline=PIPELINE,
+        seconds=float(model.opt.timestep),
+    )
+
+
+SYSTEM = System(admit=_admit, record=_record, load=_load)
