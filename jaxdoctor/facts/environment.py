@@ -87,6 +87,9 @@ class Environment:
     assumed: str | None = None
     """Why another machine than this one is judged: "no accelerator here; judged as any card with TF32"."""
 
+    elsewhere: bool = False
+    """Whether a machine was named that is not this one, so that what is true of this one alone is no news."""
+
     @property
     def device(self) -> Accelerator:
         """The one that JAX computes on here, whichever is judged."""

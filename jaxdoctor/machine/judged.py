@@ -136,7 +136,11 @@ def _machine(asked: Card | None, look: Look, smi: Future[NvidiaSmi]) -> Machine:
     environment = _environment(look, here=here, versions=versions, answer=answer)
     if judged is not None:
         environment = dataclasses.replace(
-            environment, accelerator=_accelerator(judged), here=here, assumed=_assumption(asked, judged, here)
+            environment,
+            accelerator=_accelerator(judged),
+            here=here,
+            assumed=_assumption(asked, judged, here),
+            elsewhere=asked is not None and card_of_device_kind(here.name) is not asked,
         )
     trouble = [Skipped(subject="nvidia-smi", reason=answer.trouble)] if answer.trouble else []
     return Machine(

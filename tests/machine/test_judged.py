@@ -37,6 +37,7 @@ def test_a_cpu_is_measured_and_stands_for_any_card_with_tf32():
     assert max(product.max_relative_error for product in found.measured.at("highest")) < 1e-5
     assert all(product.milliseconds > 0 for product in found.measured.products)
     assert found.environment.assumed == "no accelerator here; judged as any card with TF32"
+    assert not found.environment.elsewhere
     assert (found.environment.here.platform, found.environment.accelerator.tf32) == ("cpu", True)
     assert found.delivered == TF32
     assert found.skipped == ()
@@ -49,6 +50,7 @@ def test_a_named_card_is_judged_with_the_settings_of_here(monkeypatch):
 
     assert found.environment.accelerator.card == "rtx-4090"
     assert found.environment.assumed == "judged as rtx-4090, as asked; this machine has cpu"
+    assert found.environment.elsewhere
     assert found.measured is None
     assert (found.setting, found.delivered.mantissa_bits) == ("highest", 23)
     assert found.environment.settings == {"JAX_DEFAULT_MATMUL_PRECISION": "highest", "JAX_PLATFORMS": "cpu"}

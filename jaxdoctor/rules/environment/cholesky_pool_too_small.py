@@ -18,7 +18,8 @@ def cholesky_pool_too_small(environment: Environment) -> Hits:
     ## What it saw
 
     JAX computes on the CPU, jaxlib is 0.10.0 to 0.10.2, and XLA's pool has 2 to 4 threads: that many
-    cores, or what `PJRT_NPROC` or `NPROC` say.
+    cores, or what `PJRT_NPROC` or `NPROC` say. It is a note where a card is judged that is not in this
+    machine because JAX has none here, and nothing is said of this CPU where a card was named.
 
     ## Why it matters
 
@@ -45,6 +46,8 @@ def cholesky_pool_too_small(environment: Environment) -> Hits:
     """
     threads = environment.cpu_threads
     jaxlib = environment.versions.get("jaxlib")
+    if environment.elsewhere:
+        return
     if environment.device.platform == "cpu" and threads in HUNG and within(jaxlib, (0, 10), (0, 10, 3)):
         yield Hit(
             location=Location(path="jaxlib"),
@@ -53,4 +56,5 @@ def cholesky_pool_too_small(environment: Environment) -> Hits:
             ),
             evidence={"threads": threads, "jaxlib": jaxlib},
             fix="set PJRT_NPROC=16 before Python starts",
+            severity=Severity.NOTE if environment.assumed else None,
         )

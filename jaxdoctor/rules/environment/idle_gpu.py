@@ -36,7 +36,7 @@ def idle_gpu(environment: Environment) -> Hits:
 
     - https://docs.jax.dev/en/latest/installation.html
     """
-    if environment.idle_gpus:
+    if environment.idle_gpus and not environment.elsewhere:
         asked = environment.settings.get("JAX_PLATFORMS", "")
         yield Hit(
             location=Location(path=environment.idle_gpus[0]),

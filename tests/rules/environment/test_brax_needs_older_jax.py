@@ -21,3 +21,12 @@ def test_the_two_versions_do_not_go_together():
 )
 def test_its_neighbours_are_healthy(fact):
     assert not list(brax_needs_older_jax.judge(fact))
+
+
+def test_a_report_for_another_machine_leaves_it_out():
+    here, there = (
+        environment(versions={"brax": "0.14.2"}, elsewhere=elsewhere) for elsewhere in (False, True)
+    )
+
+    assert list(brax_needs_older_jax.judge(here))
+    assert not list(brax_needs_older_jax.judge(there))

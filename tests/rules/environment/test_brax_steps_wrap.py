@@ -21,3 +21,12 @@ def test_the_last_version_that_wraps_is_told():
 )
 def test_its_neighbours_are_healthy(fact):
     assert not list(brax_steps_wrap.judge(fact))
+
+
+def test_a_report_for_another_machine_leaves_it_out():
+    here, there = (
+        environment(versions={"brax": "0.12.1"}, elsewhere=elsewhere) for elsewhere in (False, True)
+    )
+
+    assert list(brax_steps_wrap.judge(here))
+    assert not list(brax_steps_wrap.judge(there))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.environment.cholesky_pool_too_small import cholesky_pool_too_small
 from tests.environments import CPU, environment, only
 
@@ -10,10 +11,12 @@ def test_two_threads_are_too_few():
     only(cholesky_pool_too_small, environment("cpu", cpu_threads=2))
 
 
-def test_the_processor_of_this_machine_counts_where_a_card_is_judged():
-    fact = environment("rtx-4090", here=CPU, cpu_threads=4, versions={"jaxlib": "0.10.0"})
+def test_it_is_a_note_where_a_card_stands_in_for_this_cpu():
+    fact = environment("rtx-4090", here=CPU, cpu_threads=4, assumed="no accelerator here")
 
-    assert len(list(cholesky_pool_too_small.judge(fact))) == 1
+    (finding,) = cholesky_pool_too_small.judge(fact)
+
+    assert finding.severity is Severity.NOTE
 
 
 @pytest.mark.parametrize(
@@ -22,6 +25,7 @@ def test_the_processor_of_this_machine_counts_where_a_card_is_judged():
         environment("cpu", cpu_threads=16),
         environment("cpu", cpu_threads=1),
         environment("rtx-4090", cpu_threads=2),
+        environment("rtx-4090", here=CPU, cpu_threads=2, elsewhere=True),
         environment("cpu", cpu_threads=2, versions={"jaxlib": "0.9.2"}),
         environment("cpu", cpu_threads=None),
     ],

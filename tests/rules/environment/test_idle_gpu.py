@@ -27,3 +27,10 @@ def test_where_the_user_chose_the_cpu_it_is_a_note():
 )
 def test_its_neighbours_are_healthy(fact):
     assert not list(idle_gpu.judge(fact))
+
+
+def test_a_report_for_another_machine_leaves_it_out():
+    here, there = (environment(idle_gpus=("Tesla T4",), elsewhere=elsewhere) for elsewhere in (False, True))
+
+    assert list(idle_gpu.judge(here))
+    assert not list(idle_gpu.judge(there))
