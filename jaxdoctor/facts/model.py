@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+QPOS0 = "qpos0"
+"""The pose of a model that states no start: where its user starts it need not be in the file."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SourceLocation:
@@ -100,7 +103,7 @@ class Loop:
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """Two geoms inside each other at the start."""
+    """Two geoms inside each other where replays start."""
 
     first: SourceLocation
     second: SourceLocation
@@ -115,7 +118,7 @@ class Overlap:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitViolation:
-    """A joint outside its range in a start pose."""
+    """A joint outside its range where replays start."""
 
     spot: SourceLocation
     pose: str
@@ -183,7 +186,7 @@ class Model:
     """Flags switched off, in the words of the file: "eulerdamp"."""
 
     constraints: tuple[Softness, ...] = ()
-    """Of every limit, equality, friction loss and colliding geom or pair."""
+    """Of every limit, equality, friction loss and colliding geom or pair that no flag switches off."""
 
     joints: tuple[Joint, ...] = ()
     servos: tuple[Servo, ...] = ()
@@ -200,10 +203,10 @@ class Model:
     """MuJoCo's measure of the model's size, in metres."""
 
     contact_pairs: int = 0
-    """Pairs of geoms that can touch."""
+    """Pairs of geoms that can touch; none under the flag that disables contacts."""
 
     contacts_at_start: int = 0
-    """The most contacts in any start pose."""
+    """Contacts where replays start."""
 
     max_contact_points: int | None = None
     """MJX's custom numeric: deeper contacts beyond so many are dropped."""

@@ -23,6 +23,54 @@ class Verdict(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SolverEffort:
+    """How many iterations MuJoCo's solver took over all steps of a recording, in float64."""
+
+    steps: int
+    mean: float
+    largest: int
+    at_limit: int
+    """Steps that took every iteration that the model allows."""
+
+    limit: int
+    tolerance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """Replays that gain speed by a factor in every step while MuJoCo in C simulates them in float64."""
+
+    growing: int
+    replays: int
+    speeds: tuple[float, float]
+    """The largest in the first and in the last tenth of the fastest: radians or metres per second."""
+
+    energies: tuple[float, float]
+    """Likewise the kinetic energy, in joules."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolledInC:
+    """How MuJoCo's own rollout of start states and controls went, in float64 and with auto-reset off."""
+
+    warnings: Mapping[str, int] = field(default_factory=dict)
+    """By short name: "BADQACC" to how often."""
+
+    nonfinite: int = 0
+    """Replays that did not stay finite."""
+
+    unusable: int = 0
+    """Replays that did not stay finite or passed MuJoCo's own limit of 1e10."""
+
+    first_unusable_step: int | None = None
+    solver: SolverEffort | None = None
+    """None: nothing constrained the model in any step."""
+
+    growth: Growth | None = None
+    """None: no replay gains speed by a factor in every step."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """One rollout's trials and what follows from them."""
 
@@ -46,13 +94,16 @@ class Outcome:
     """How long each replay was."""
 
     start: str | None = None
-    """Where the replays start: "keyframe home", "qpos0", or a file."""
+    """Where the replays start: "keyframe home", "init_qpos", "qpos0", or a file."""
 
     controls: str | None = None
     """What drove them: "band-limited random", or a file."""
 
-    warnings: Mapping[str, int] = field(default_factory=dict)
-    """MuJoCo's own warnings when it rolled the same out in float64: "BADQACC" to how often."""
+    in_c: RolledInC = field(default_factory=RolledInC)
+    """What MuJoCo itself made of them in float64."""
+
+    timestep: float | None = None
+    """Seconds of simulated time per step."""
 
     products: tuple[str, ...] = ()
     """Lines of code whose products the emulation rounds: "mujoco/mjx/_src/support.py:67 (make_m)"."""

@@ -8,20 +8,26 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap, Servo, Softness
+from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap, Servo
 from jaxdoctor.models.compile import warnings_heard
+from jaxdoctor.models.constraints import constraints, is_disabled
 from jaxdoctor.models.contacts import geom_pairs
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inertia import inertias, judged_mass_matrix
 from jaxdoctor.models.mass_matrix import is_matrix_product
 from jaxdoctor.models.mjx_support import ignored, refused
-from jaxdoctor.models.poses import Pose, poses, start_poses
+from jaxdoctor.models.poses import Pose, poses, start_pose
 
 RANDOM_POSES = 30
 """Random poses in which the mass matrix is looked at, besides qpos0 and the keyframes."""
 
 # As numbers: a NumPy integer equals a constant of MuJoCo, but the constant does not equal it.
 SCALAR_JOINTS = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
+FLAG = mujoco.mjtDisableBit
+
+LAST_SWITCHABLE_GROUP = 30
+"""Actuators of later groups cannot be switched off."""
+
 CLOSING = {int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)}
 
 
@@ -34,8 +40,8 @@ def inspect_model(model: Any, argument: str, seed: int = 0) -> Model:
 def _inspected(model: Any, spots: ElementLines, argument: str, seed: int) -> Model:
     option = model.opt
     chosen = list(poses(model, RANDOM_POSES, seed))
-    starts = list(start_poses(model))
-    pairs = list(geom_pairs(model))
+    start = start_pose(model)
+    pairs = [] if is_disabled(model, FLAG.mjDSBL_CONTACT) else list(geom_pairs(model))
     return Model(
         path=argument,
         nq=model.nq,
@@ -51,17 +57,17 @@ def _inspected(model: Any, spots: ElementLines, argument: str, seed: int) -> Mod
         tolerance=option.tolerance,
         impratio=option.impratio,
         disabled=tuple(_disabled(option.disableflags)),
-        constraints=tuple(_constraints(model, spots, pairs)),
+        constraints=tuple(constraints(model, spots, pairs)),
         joints=tuple(inertias(model, spots, chosen)),
-        servos=tuple(_servos(model, spots, starts[0])),
-        loops=tuple(_loops(model, spots, starts[0])),
-        overlaps=tuple(_overlaps(model, spots, starts)),
-        limit_violations=tuple(_limit_violations(model, spots, starts)),
+        servos=tuple(_servos(model, spots, start)),
+        loops=tuple(_loops(model, spots, start)),
+        overlaps=tuple(_overlaps(model, spots, start)),
+        limit_violations=tuple(_limit_violations(model, spots, start)),
         mass_matrix=judged_mass_matrix(model, chosen, is_product=is_matrix_product(model)),
         depth=_depth(model),
         extent=model.stat.extent,
         contact_pairs=len(pairs),
-        contacts_at_start=max(_contacts(model, pose).ncon for pose in starts),
+        contacts_at_start=int(_contacts(model, start).ncon),
         max_contact_points=_numeric(model, "max_contact_points"),
         max_geom_pairs=_numeric(model, "max_geom_pairs"),
         hulls=tuple(_hulls(model, spots, pairs)),
@@ -102,36 +108,6 @@ def _contacts(model: Any, pose: Pose) -> Any:
     return state
 
 
-def _constraints(model: Any, spots: ElementLines, pairs: list[tuple[int, int, int]]) -> Iterator[Softness]:
-    """The softness of everything that can constrain: limits, equalities, friction loss, contacts."""
-    for element, indices, solref, solimp in (
-        ("joint", np.flatnonzero(model.jnt_limited), model.jnt_solref, model.jnt_solimp),
-        ("tendon", np.flatnonzero(model.tendon_limited), model.tendon_solref_lim, model.tendon_solimp_lim),
-        ("equality", np.flatnonzero(model.eq_active0), model.eq_solref, model.eq_solimp),
-        ("geom", _colliding(pairs), model.geom_solref, model.geom_solimp),
-        ("pair", np.arange(model.npair), model.pair_solref, model.pair_solimp),
-    ):
-        for index in indices:
-            yield _softness(spots, element, int(index), solref, solimp)
-    for dof in np.flatnonzero(model.dof_frictionloss):
-        yield _softness(
-            spots, "joint", model.dof_jntid[dof], model.dof_solref[[dof]], model.dof_solimp[[dof]]
-        )
-
-
-def _softness(spots: ElementLines, element: str, index: int, solref: Any, solimp: Any) -> Softness:
-    row = index if len(solref) > index else 0
-    return Softness(
-        spot=spots.at(element, index),
-        solref=(float(solref[row, 0]), float(solref[row, 1])),
-        solimp=tuple(float(value) for value in solimp[row]),
-    )
-
-
-def _colliding(pairs: list[tuple[int, int, int]]) -> list[int]:
-    return sorted({geom for first, second, pair in pairs if pair < 0 for geom in (first, second)})
-
-
 def _servos(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Servo]:
     state = _contacts(model, pose)
     for actuator in range(model.nu):
@@ -140,14 +116,25 @@ def _servos(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Servo]:
         feeds_back = model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE
         if not on_joint or not feeds_back or model.jnt_type[joint] not in SCALAR_JOINTS:
             continue
+        if _is_off(model, actuator):
+            continue
         yield _servo(model, spots, state, actuator, joint)
+
+
+def _is_off(model: Any, actuator: int) -> bool:
+    """Whether the option `actuatorgroupdisable` names its group."""
+    group = int(model.actuator_group[actuator])
+    return 0 <= group <= LAST_SWITCHABLE_GROUP and bool(model.opt.disableactuator & (1 << group))
 
 
 def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: int) -> Servo:
     dof = model.jnt_dofadr[joint]
     gear = model.actuator_gear[actuator, 0]
     _, kp, kv = -model.actuator_biasprm[actuator, :3] * gear**2
-    passive = float(np.ravel(model.dof_damping[dof])[0])
+    springs, dampers = (
+        not model.opt.disableflags & flag for flag in (FLAG.mjDSBL_SPRING, FLAG.mjDSBL_DAMPER)
+    )
+    passive = float(np.ravel(model.dof_damping[dof])[0]) if dampers else 0.0
     implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     damps = model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER and not (
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_EULERDAMP
@@ -160,7 +147,7 @@ def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: in
     return Servo(
         spot=spots.at("actuator", actuator),
         joint=spots.at("joint", joint).name,
-        stiffness=float(kp + np.ravel(model.jnt_stiffness[joint])[0]),
+        stiffness=float(kp + (np.ravel(model.jnt_stiffness[joint])[0] if springs else 0)),
         explicit_damping=(0.0 if implicit else float(kv)) + (0.0 if implicit or damps else passive),
         implicit_damping=(float(kv) if implicit else 0.0) + (passive if implicit or damps else 0.0),
         inertia=1 / given_way if given_way > 0 else 0.0,
@@ -168,6 +155,8 @@ def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: in
 
 
 def _loops(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Loop]:
+    if is_disabled(model, FLAG.mjDSBL_EQUALITY):
+        return
     state = _contacts(model, pose)
     rows = (state.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY).nonzero()[0]
     for equality in np.flatnonzero(model.eq_active0):
@@ -177,32 +166,31 @@ def _loops(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Loop]:
             yield Loop(spot=spots.at("equality", int(equality)), violation=violation)
 
 
-def _overlaps(model: Any, spots: ElementLines, starts: list[Pose]) -> Iterator[Overlap]:
-    for pose in starts:
-        state = _contacts(model, pose)
-        for contact in state.contact:
-            radii = [radius for radius in model.geom_rbound[contact.geom] if radius > 0]
-            if contact.dist >= 0 or contact.exclude or not radii or min(contact.geom) < 0:
-                continue
-            yield Overlap(
-                first=spots.at("geom", contact.geom[0]),
-                second=spots.at("geom", contact.geom[1]),
-                pose=pose.name,
-                depth=-float(contact.dist),
-                size=float(min(radii)),
-                on_terrain=mujoco.mjtGeom.mjGEOM_HFIELD in model.geom_type[contact.geom],
+def _overlaps(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Overlap]:
+    for contact in _contacts(model, pose).contact:
+        radii = [radius for radius in model.geom_rbound[contact.geom] if radius > 0]
+        if contact.dist >= 0 or contact.exclude or not radii or min(contact.geom) < 0:
+            continue
+        yield Overlap(
+            first=spots.at("geom", contact.geom[0]),
+            second=spots.at("geom", contact.geom[1]),
+            pose=pose.name,
+            depth=-float(contact.dist),
+            size=float(min(radii)),
+            on_terrain=mujoco.mjtGeom.mjGEOM_HFIELD in model.geom_type[contact.geom],
+        )
+
+
+def _limit_violations(model: Any, spots: ElementLines, pose: Pose) -> Iterator[LimitViolation]:
+    if is_disabled(model, FLAG.mjDSBL_LIMIT):
+        return
+    for joint in np.flatnonzero(model.jnt_limited):
+        value = float(pose.qpos[model.jnt_qposadr[joint]])
+        low, high = (float(end) for end in model.jnt_range[joint])
+        if model.jnt_type[joint] in SCALAR_JOINTS and not low <= value <= high:
+            yield LimitViolation(
+                spot=spots.at("joint", int(joint)), pose=pose.name, value=value, low=low, high=high
             )
-
-
-def _limit_violations(model: Any, spots: ElementLines, starts: list[Pose]) -> Iterator[LimitViolation]:
-    for pose in starts:
-        for joint in np.flatnonzero(model.jnt_limited):
-            value = float(pose.qpos[model.jnt_qposadr[joint]])
-            low, high = (float(end) for end in model.jnt_range[joint])
-            if model.jnt_type[joint] in SCALAR_JOINTS and not low <= value <= high:
-                yield LimitViolation(
-                    spot=spots.at("joint", int(joint)), pose=pose.name, value=value, low=low, high=high
-                )
 
 
 def _numeric(model: Any, name: str) -> int | None:

@@ -89,8 +89,9 @@ def ignored(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
             what=f'noslip_iterations="{count}"',
             line=option_line(spots.path, {"noslip_iterations": count}),
         )
-    for plugin in range(model.nplugin):
-        yield Feature(what="a plugin", line=spots.line("plugin", plugin))
+    if model.nplugin:
+        others = f"{model.nplugin} plugins" if model.nplugin > 1 else "a plugin"
+        yield Feature(what=others, line=spots.line("plugin", 0))
 
 
 def _options(model: mujoco.MjModel, path: Path | None) -> Iterator[Feature]:
@@ -117,6 +118,7 @@ def _options(model: mujoco.MjModel, path: Path | None) -> Iterator[Feature]:
 
 
 def _elements(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
+    """One feature for all elements that are refused alike, at the first of them."""
     actuator = "actuator"
     for values, kind, known, element, noun in (
         (model.actuator_trntype, mujoco.mjtTrn, TRANSMISSIONS, actuator, "transmission"),
@@ -126,26 +128,35 @@ def _elements(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
         (model.eq_type, mujoco.mjtEq, EQUALITIES, "equality", "type"),
         (model.sensor_type, mujoco.mjtSensor, SENSORS, "sensor", "type"),
     ):
+        alike: dict[str, list[int]] = {}
         for index, value in enumerate(values):
-            name = _short(kind(value))
+            alike.setdefault(_short(kind(value)), []).append(index)
+        for name, indices in alike.items():
             if name not in known:
-                spot = spots.at(element, index)
-                yield Feature(what=f"{spot} with {noun} {name.lower()}", line=spot.line)
+                yield _feature(spots, element, indices, f"with {noun} {name.lower()}")
+
+
+def _feature(spots: ElementLines, element: str, indices: list[int], trait: str) -> Feature:
+    spot = spots.at(element, indices[0])
+    others = f" (and {len(indices) - 1} more)" if len(indices) > 1 else ""
+    return Feature(what=f"{spot} {trait}{others}", line=spot.line)
 
 
 def _contact_sensors(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
     kinds = mujoco.mjtObj
+    alike: dict[str, list[int]] = {}
     for index in range(model.nsensor):
         if model.sensor_type[index] != mujoco.mjtSensor.mjSENS_CONTACT:
             continue
-        spot = spots.at("sensor", index)
         sides = {int(model.sensor_objtype[index]), int(model.sensor_reftype[index])}
         if model.sensor_objtype[index] == kinds.mjOBJ_SITE:
-            yield Feature(what=f"contact {spot} that matches by site", line=spot.line)
+            alike.setdefault("that matches contacts by site", []).append(index)
         if sides & {int(kinds.mjOBJ_BODY), int(kinds.mjOBJ_XBODY)}:
-            yield Feature(what=f"contact {spot} that matches by body or subtree", line=spot.line)
+            alike.setdefault("that matches contacts by body or subtree", []).append(index)
         if model.sensor_intprm[index, 1] == NET_FORCE:
-            yield Feature(what=f'contact {spot} with reduce="netforce"', line=spot.line)
+            alike.setdefault('of contacts with reduce="netforce"', []).append(index)
+    for trait, indices in alike.items():
+        yield _feature(spots, "sensor", indices, trait)
 
 
 def _collisions(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:

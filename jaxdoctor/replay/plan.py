@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jaxdoctor.facts.model import Model
+from jaxdoctor.facts.outcome import RolledInC
 from jaxdoctor.facts.precision import F32, Precision
 from jaxdoctor.workers.task import Task
 
@@ -34,9 +34,8 @@ class Prepared:
     steps: int
     start: str
     controls: str
-    warnings: Mapping[str, int]
-    nonfinite: int
-    """Replays that MuJoCo in float64 did not keep finite."""
+    in_c: RolledInC
+    """How MuJoCo's own rollout of it in float64 went."""
 
     model: Model | None = None
     """What can be said of it without replaying it."""

@@ -34,7 +34,6 @@ def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
         steps=recording.steps,
         start=recording.start,
         controls=recording.controls,
-        warnings=recording.warnings,
-        nonfinite=recording.nonfinite,
+        in_c=recording.in_c,
         model=facts,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Severity, Skipped
-from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.outcome import Outcome, RolledInC, Verdict
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.report import Report
@@ -91,7 +91,7 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         delivered_by=entry.get("delivered_by", "here"),
         reason=entry.get("reason"),
         controls=entry.get("controls"),
-        warnings=entry.get("warnings", {}),
+        in_c=RolledInC(warnings=entry.get("warnings", {})),
         culprits=tuple(entry.get("culprits", ())),
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),

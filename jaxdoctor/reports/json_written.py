@@ -198,7 +198,7 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "delivered_by": outcome.delivered_by,
         "reason": outcome.reason,
         "controls": outcome.controls,
-        "warnings": outcome.warnings,
+        "warnings": outcome.in_c.warnings,
         "culprits": outcome.culprits,
         "own_precision": outcome.own_precision,
         "expected": None if outcome.expected is None else outcome.expected.value,

@@ -159,7 +159,7 @@ def precision(trial: Trial) -> str:
 
 def driven(outcome: Outcome) -> str:
     """What drove the rollout, and what MuJoCo itself warned of; empty when neither is known."""
-    warned = ", ".join(f"{name} {times} x" for name, times in outcome.warnings.items())
+    warned = ", ".join(f"{name} {times} x" for name, times in outcome.in_c.warnings.items())
     parts = [outcome.controls or "", f"MuJoCo in float64 warned: {warned}" if warned else ""]
     return "; ".join(part for part in parts if part)
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.errors import UnreadableError, UsageError
+from jaxdoctor.models.poses import start_pose
 
 Floats = npt.NDArray[np.float64]
 
@@ -93,8 +94,7 @@ def _servo(model: Any, actuator: int, rest: float) -> tuple[float, float]:
     if model.jnt_limited[joint]:
         low, high = model.jnt_range[joint]
         return (low + high) / 2, (high - low) / 2
-    start = model.key_qpos[0] if model.nkey else model.qpos0
-    return float(start[model.jnt_qposadr[joint]]), UNLIMITED_TARGET
+    return float(start_pose(model).qpos[model.jnt_qposadr[joint]]), UNLIMITED_TARGET
 
 
 def read_controls(path: Path, model: Any) -> Controls:

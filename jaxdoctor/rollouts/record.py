@@ -10,7 +10,10 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from jaxdoctor.facts.outcome import RolledInC
+from jaxdoctor.models.poses import start_pose
 from jaxdoctor.rollouts.controls import Controls, random_controls
+from jaxdoctor.rollouts.in_c import roll_out
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,16 +40,13 @@ class Recording:
     """replays x steps x nu."""
 
     start: str
-    """Where the start states come from: "keyframe home", "qpos0", or a file."""
+    """Where the start states come from: "keyframe home", "init_qpos", "qpos0", or a file."""
 
     controls: str
     """Where the controls come from: "band-limited random", "none (the model has no actuator)", or a file."""
 
-    warnings: Mapping[str, int] = field(default_factory=dict)
-    """MuJoCo's own warnings over all replays, by their short names: "BADQACC"."""
-
-    nonfinite: int = 0
-    """Replays that MuJoCo in float64 did not keep finite."""
+    in_c: RolledInC = field(default_factory=RolledInC)
+    """How MuJoCo's own rollout of them in float64 went."""
 
     @property
     def qpos(self) -> Floats:
@@ -77,7 +77,7 @@ class Recording:
 def record(
     model: Any, *, replays: int, steps: int | None, seed: int, controls: Controls | None = None
 ) -> Recording:
-    """Start states by `seed` around a keyframe or qpos0, controls at random or as given, rolled out in C.
+    """Start states by `seed` around the start pose, controls at random or as given, rolled out in C.
 
     Args:
         model: an `mujoco.MjModel`.
@@ -94,22 +94,21 @@ def record(
         origin = "band-limited random" if model.nu else "none, for the model has no actuators"
     else:
         ctrl, origin = controls.take(replays, steps), controls.origin
-    rolled = _roll_out(model, qpos, qvel, act, ctrl)
     return Recording(
         starts={"qpos": qpos, "qvel": qvel, "act": act}, ctrl=ctrl, start=start, controls=origin,
-        warnings=rolled[0], nonfinite=rolled[1],
+        in_c=roll_out(model, qpos, qvel, act, ctrl),
     )  # fmt: skip
 
 
 def _starts(
     model: Any, replays: int, generator: np.random.Generator, controls: Controls | None
 ) -> tuple[Floats, Floats, Floats, str]:
-    """The first replay starts exactly at the keyframe, qpos0 or the file's state; the others near it."""
+    """The first replay starts exactly at the model's start pose or the file's state; the others near it."""
     data = mujoco.MjData(model)
-    origin = "qpos0"
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
-        origin = f"keyframe {model.key(0).name or 0}"
+    pose = start_pose(model)
+    data.qpos[:], origin = pose.qpos, pose.name
     qpos = np.repeat(data.qpos[None], replays, axis=0)
     qvel = np.repeat(data.qvel[None], replays, axis=0)
     act = np.repeat(data.act[None], replays, axis=0)
@@ -133,43 +132,3 @@ def _disturb(model: Any, qpos: Floats, generator: np.random.Generator) -> None:
             inside = WITHIN_LIMITS * (high - low)
             address = model.jnt_qposadr[joint]
             qpos[address] = np.clip(qpos[address], low + inside, high - inside)
-
-
-def _roll_out(
-    model: Any, qpos: Floats, qvel: Floats, act: Floats, ctrl: Floats
-) -> tuple[dict[str, int], int]:
-    """MuJoCo's warnings over all replays, and how many replays it did not keep finite.
-
-    MuJoCo resets a bad state and goes on, which would pass for health: here it does not.
-    """
-    flags = model.opt.disableflags
-    said: list[str] = []
-    # Without a function of ours MuJoCo would print, and leave MUJOCO_LOG.TXT in the user's folder.
-    mujoco.set_mju_user_warning(said.append)
-    model.opt.disableflags = flags | mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    warnings: dict[str, int] = {}
-    nonfinite = 0
-    try:
-        for replay in range(len(ctrl)):
-            data = mujoco.MjData(model)
-            data.qpos[:], data.qvel[:], data.act[:] = qpos[replay], qvel[replay], act[replay]
-            nonfinite += not _stays_finite(model, data, ctrl[replay])
-            for kind in mujoco.mjtWarning.__members__.values():
-                if kind != mujoco.mjtWarning.mjNWARNING and data.warning[kind].number:
-                    name = kind.name.removeprefix("mjWARN_")
-                    warnings[name] = warnings.get(name, 0) + int(data.warning[kind].number)
-    finally:
-        model.opt.disableflags = flags
-        mujoco.set_mju_user_warning(None)
-    return warnings, nonfinite
-
-
-def _stays_finite(model: Any, data: Any, ctrl: Floats) -> bool:
-    for step in ctrl:
-        data.ctrl[:] = step
-        mujoco.mj_step(model, data)
-        if not (
-            np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all() and np.isfinite(data.qacc).all()
-        ):
-            return False
-    return True

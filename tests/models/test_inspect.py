@@ -20,8 +20,6 @@ WARNED = {
     "actuator/general_dyntype.xml": {
         "indefinite-mass-matrix"
     },  # two slides on one axis, nothing on the first
-    "sensor/model.xml": {"penetration-at-start"},  # geoms that exist for their sensors only
-    "sensor/sensor.xml": {"penetration-at-start"},
 }
 """What is worth a warning in MJX's own test models, and why that is right."""
 

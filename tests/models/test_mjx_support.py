@@ -58,7 +58,7 @@ REFUSED = {
     ),
     "contact sensor": (
         with_sensor('<contact name="c" body1="link"/>').replace("<body", '<body name="link"', 1),
-        "contact sensor c that matches by body or subtree",
+        "sensor c that matches contacts by body or subtree",
         9,
     ),
 }

@@ -103,8 +103,8 @@ def test_warnings_are_counted_and_leave_no_log_behind(tmp_path, monkeypatch):
 
     recording = record(model, replays=2, steps=50, seed=0)
 
-    assert recording.nonfinite == 2
-    assert sum(recording.warnings.values()) > 0
+    assert recording.in_c.nonfinite == 2
+    assert sum(recording.in_c.warnings.values()) > 0
     assert not list(tmp_path.iterdir())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.model import Model
+from jaxdoctor.facts.model import QPOS0, Model
 from jaxdoctor.rules.rule import Hits, rule
 
 SMALL = 0.01
@@ -19,8 +19,10 @@ def limit_violated_at_start(model: Model) -> Hits:
 
     ## What it saw
 
-    In a start pose (a keyframe, or qpos0 without one) a limited hinge or slide stands outside its range by
-    more than a hundredth of it. More than a tenth is a warning.
+    In the pose that replays start from, a limited hinge or slide stands outside its range by more than a
+    hundredth of it. More than a tenth is a warning where the file states that pose: as its first keyframe,
+    or as the custom numeric `init_qpos` that Brax starts from. A model that states none is replayed from
+    qpos0, and its user may start it elsewhere: there it is a note.
 
     ## Why it matters
 
@@ -34,7 +36,7 @@ def limit_violated_at_start(model: Model) -> Hits:
     ## Example
 
     ```text
-    JD221 warning limit-violated-at-start: joint knee stands at 0 at qpos0, outside -2.2 to -0.3
+    JD221 warning limit-violated-at-start: joint knee stands at 0 at keyframe home, outside -2.2 to -0.3
     ```
 
     ## Sources
@@ -59,6 +61,10 @@ def limit_violated_at_start(model: Model) -> Hits:
             "range": [worst.low, worst.high],
             "violations": len(outside),
         },
-        fix="mend the keyframe or the range",
-        severity=Severity.WARNING if worst.share > LARGE else None,
+        fix=(
+            "add a keyframe with the pose that your run starts from, or mend the range"
+            if worst.pose == QPOS0
+            else f"mend {worst.pose} or the range"
+        ),
+        severity=Severity.WARNING if worst.share > LARGE and worst.pose != QPOS0 else None,
     )

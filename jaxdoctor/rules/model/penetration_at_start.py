@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.model import Model
+from jaxdoctor.facts.model import QPOS0, Model, Overlap
 from jaxdoctor.rules.rule import Hits, rule
 
 SHALLOW = 0.1
@@ -13,14 +13,21 @@ DEEP = 0.5
 """From half of the smaller geom on, the contact's direction is a matter of luck."""
 
 
+TINY = 1e-3
+"""A share of the model's extent: so small an overlap is gone before anything has moved."""
+
+
 @rule("JD220", Severity.NOTE)
 def penetration_at_start(model: Model) -> Hits:
     """Geoms start inside one another.
 
     ## What it saw
 
-    In a start pose (a keyframe, or qpos0 without one) two geoms that collide overlap by more than a tenth
-    of the smaller one's bounding radius. From half of it on that is a warning.
+    In the pose that replays start from, two geoms that collide overlap by more than a tenth of the smaller
+    one's bounding radius. From half of it on, and from a thousandth of the model's extent on, that is a
+    warning where the file states that pose: as its first keyframe, or as the custom numeric `init_qpos`
+    that Brax starts from. A model that states none is replayed from qpos0, and its user may start it
+    elsewhere: there it is a note.
 
     ## Why it matters
 
@@ -59,5 +66,11 @@ def penetration_at_start(model: Model) -> Hits:
             "overlaps": len(deep),
         },
         fix=f"move them {worst.depth:.2g} m apart at {worst.pose}, or exclude the pair",
-        severity=Severity.WARNING if worst.depth > DEEP * worst.size and not worst.on_terrain else None,
+        severity=Severity.WARNING if _throws(worst, model) else None,
     )
+
+
+def _throws(worst: Overlap, model: Model) -> bool:
+    """Whether the contact moves something that one can see, in a pose that somebody chose."""
+    deep = worst.depth > max(DEEP * worst.size, TINY * model.extent)
+    return deep and not worst.on_terrain and worst.pose != QPOS0

@@ -1,1 +1,1 @@
-"""JD20x: what a rollout requires and what the card delivers."""
+"""JD20x and others: what a rollout requires, what the card delivers, and how the physics went."""

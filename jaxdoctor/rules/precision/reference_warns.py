@@ -37,12 +37,12 @@ def reference_warns(outcome: Outcome) -> Hits:
 
     - https://mujoco.readthedocs.io/en/stable/APIreference/APItypes.html#mjtwarning
     """
-    if outcome.verdict is Verdict.MODEL or not outcome.warnings:
+    if outcome.verdict is Verdict.MODEL or not outcome.in_c.warnings:
         return
-    warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.warnings.items()))
+    warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.in_c.warnings.items()))
     yield Hit(
         location=Location(path=outcome.subject),
         message=f"MuJoCo in C and float64 warns of {warned} on the same states and controls",
-        evidence={"warnings": dict(outcome.warnings)},
+        evidence={"warnings": dict(outcome.in_c.warnings)},
         fix="replay it in MuJoCo's simulate; MJX takes the same step without a check",
     )

@@ -45,7 +45,7 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
     x64 = next((trial for trial in outcome.trials if trial.precision.x64), None)
     if x64 is None:
         return
-    warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.warnings.items()))
+    warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.in_c.warnings.items()))
     yield Hit(
         location=Location(path=outcome.subject, leaf=x64.first_bad_field, step=x64.first_bad_step),
         message=(
@@ -53,6 +53,6 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
             f"{x64.first_bad_field} at step {x64.first_bad_step}"
             + (f"; MuJoCo in C warns of {warned}" if warned else "")
         ),
-        evidence={"failed": x64.failed, "replays": x64.replays, "warnings": dict(outcome.warnings)},
+        evidence={"failed": x64.failed, "replays": x64.replays, "warnings": dict(outcome.in_c.warnings)},
         fix="halve the timestep, raise solver iterations, soften solref; JAX is not the cause",
     )

@@ -10,17 +10,40 @@ def ranged(span, after=""):
     return mjcf(arm(1, joint=f'range="{span}" limited="true"'), after=after)
 
 
-def test_a_range_that_leaves_out_the_start_is_a_warning():
-    (finding,) = findings(RULE, ranged("0.5 1.5"))
+def keyframe(value):
+    return f'<keyframe><key name="home" qpos="{value}"/></keyframe>'
+
+
+def test_a_keyframe_that_lies_outside_is_a_warning():
+    (finding,) = findings(RULE, ranged("0.5 1.5", keyframe(0)))
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == "joint hinge0 stands at 0 at qpos0, outside 0.5 to 1.5"
+    assert finding.message == "joint hinge0 stands at 0 at keyframe home, outside 0.5 to 1.5"
+    assert finding.fix == "mend keyframe home or the range"
 
 
 def test_a_little_outside_is_a_note():
-    (finding,) = findings(RULE, ranged("0.05 1.05"))
+    (finding,) = findings(RULE, ranged("0.05 1.05", keyframe(0)))
 
     assert finding.severity is Severity.NOTE
+
+
+def test_a_model_that_states_no_start_gets_a_note():
+    """Where its user starts it need not stand in the file."""
+    (finding,) = findings(RULE, ranged("0.5 1.5"))
+
+    assert finding.severity is Severity.NOTE
+    assert "keyframe" in finding.fix
+
+
+def test_only_the_pose_that_is_replayed_counts():
+    later = '<keyframe><key name="home" qpos="1"/><key name="park" qpos="0"/></keyframe>'
+    brax = '<custom><numeric name="init_qpos" data="{}"/></custom>'
+
+    assert findings(RULE, ranged("0.5 1.5", later)) == []
+    assert findings(RULE, ranged("0.5 1.5", brax.format(1))) == []
+    (finding,) = findings(RULE, ranged("0.5 1.5", brax.format(3)))
+    assert finding.message == "joint hinge0 stands at 3 at init_qpos, outside 0.5 to 1.5"
 
 
 def test_inside_and_on_the_edge_are_healthy():
@@ -29,3 +52,9 @@ def test_inside_and_on_the_edge_are_healthy():
     assert findings(RULE, ranged("-1 1")) == []
     assert findings(RULE, ranged("0.005 1.005")) == []
     assert findings(RULE, ranged("0.5 1.5", key)) == []
+
+
+def test_limits_that_are_switched_off_hold_nothing():
+    off = '<option><flag limit="disable"/></option>'
+
+    assert findings(RULE, mjcf(arm(1, joint='range="0.5 1.5"'), options=off, after=keyframe(0))) == []

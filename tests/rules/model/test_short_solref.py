@@ -36,3 +36,7 @@ def test_direct_stiffness_is_compared_with_the_timestep():
 def test_slower_constraints_are_healthy():
     assert findings(RULE, touching("0.02 1")) == []
     assert findings(RULE, touching("-5000 -100")) == []
+
+
+def test_contacts_that_are_switched_off_are_healthy():
+    assert findings(RULE, touching("0.005 1", 'contact="disable"')) == []

@@ -1,12 +1,12 @@
 """JD204 on outcomes."""
 
-from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.outcome import RolledInC, Verdict
 from jaxdoctor.rules.precision.unstable_at_every_precision import unstable_at_every_precision
 from tests.outcomes import outcome
 
 
 def test_what_float64_does_not_keep_finite_is_the_model():
-    ill = outcome(16, Verdict.MODEL, x64=12, full=16, warnings={"BADQACC": 7})
+    ill = outcome(16, Verdict.MODEL, x64=12, full=16, in_c=RolledInC(warnings={"BADQACC": 7}))
 
     (finding,) = unstable_at_every_precision.judge(ill)
 
