@@ -243,6 +243,20 @@ class UpdateCounter:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LaterError:
+    """What a later call raises on what the first one returned."""
+
+    call: int
+    """Counted from 1; the first was traced well."""
+
+    message: str
+    """"TypeError: ...", its first line."""
+
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Signature:
     """An update function as abstract tracing sees it: nothing was computed, compiled or stored."""
 
@@ -272,6 +286,18 @@ class Signature:
 
     params_dtype: str | None = None
     """The dtype that a sweep gave to the parameters."""
+
+    state_parts: tuple[str, ...] = ()
+    """The names of the arguments that were taken for the state, as they come back in what is returned."""
+
+    data: tuple[str, ...] = ()
+    """The names of the other arguments."""
+
+    notes: tuple[str, ...] = ()
+    """What was supposed to make it traceable, a sentence each: "axis 'batch' bound with size 1"."""
+
+    raises: LaterError | None = None
+    """A later call that fails on what an earlier one returned."""
 
     loop_error: str | None = None
     """What `jax.lax.scan` over the update says; None: it accepts it."""

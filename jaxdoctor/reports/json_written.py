@@ -20,7 +20,7 @@ from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
-from jaxdoctor.facts.signature import Signature
+from jaxdoctor.facts.signature import LaterError, Signature
 from jaxdoctor.facts.trial import Trial
 from jaxdoctor.reports.wording import worst
 
@@ -243,6 +243,10 @@ def _signature(signature: Signature) -> dict[str, Any]:
         "verdict": signature.verdict,
         "refused": signature.refused,
         "rounds": signature.rounds,
+        "state_parts": signature.state_parts,
+        "data": signature.data,
+        "notes": signature.notes,
+        "raises": _later_error(signature.raises),
         "loop_error": signature.loop_error,
         "compilations": signature.compilations,
         "counters": [
@@ -273,6 +277,12 @@ def _signature(signature: Signature) -> dict[str, Any]:
             for leaf in signature.leaves
         ],
     }
+
+
+def _later_error(error: LaterError | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {"call": error.call, "message": error.message, "file": error.file, "line": error.line}
 
 
 def _setting(setting: Setting) -> dict[str, Any]:

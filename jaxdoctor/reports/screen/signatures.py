@@ -33,6 +33,10 @@ def _signature(signature: Signature, console: Console) -> None:
     if signature.refused is not None:
         labelled(console, "unknown", signature.refused)
         return
+    if signature.data or len(signature.state_parts) > 1:
+        labelled(console, "state", parts_told(signature))
+    for note in signature.notes:
+        labelled(console, "traced", note)
     labelled(console, "settles", settles(signature))
     if signature.loop_error:
         labelled(console, "in a scan", telling(signature.loop_error))
@@ -49,13 +53,21 @@ def _signature(signature: Signature, console: Console) -> None:
         table(console, COUNTER_HEADINGS, counter_rows(signature), numbers="  r rr")
 
 
+def parts_told(signature: Signature) -> str:
+    """As in "params, opt_state; data: batch"."""
+    data = f"; data: {', '.join(signature.data)}" if signature.data else ""
+    return f"{', '.join(signature.state_parts)}{data}"
+
+
 def settles(signature: Signature) -> str:
     """After how many calls the state stays as it is."""
+    if signature.raises is not None:
+        return f"unknown: call {signature.raises.call} raises {signature.raises.message}"
     if signature.rounds is None:
         return "never: each call gives a state of another type, and jit compiles again"
     if signature.rounds == 0:
         return "at once: the state comes out as it went in"
-    return f"after {counted(signature.rounds, 'call')}, each of which jit compiles again"
+    return f"after {counted(signature.rounds, 'call')}: jit compiles {signature.rounds + 1} times"
 
 
 def telling(message: str) -> str:

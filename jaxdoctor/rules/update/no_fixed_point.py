@@ -13,8 +13,7 @@ def no_fixed_point(signature: Signature) -> Hits:
 
     ## What it saw
 
-    The update was traced on the types of its own output, again and again. They alternate, they grow, or a
-    later call fails on what an earlier one returned.
+    The update was traced on the types of its own output, again and again. They alternate, or they grow.
 
     ## Why it matters
 
@@ -36,7 +35,7 @@ def no_fixed_point(signature: Signature) -> Hits:
 
     - https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
     """
-    if signature.rounds is not None or signature.refused is not None:
+    if signature.rounds is not None or signature.refused is not None or signature.raises is not None:
         return
     changed = [leaf.path for leaf in signature.drifting]
     first = f", {changed[0]} among them" if changed else ""

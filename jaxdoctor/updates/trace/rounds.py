@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 
 from jaxdoctor.errors import UsageError
+from jaxdoctor.updates.trace.parts import at, layout, matched
 from jaxdoctor.updates.trace.target import Traced
 from jaxdoctor.updates.trace.tree import Abstract, abstract, arrays_of
 
@@ -33,75 +35,128 @@ class Round:
 class Pick:
     """Which part of what an update returns is the next state."""
 
-    index: int | None
-    """None: all of it."""
+    place: tuple[int, ...]
+    """Its indices; (): all of it."""
+
+    layout: tuple[tuple[int, ...], ...] = ((),)
+    """The places of all parts."""
 
     def split(self, returned: Any) -> tuple[Any, Any]:
         """The state, and the rest."""
-        if self.index is None:
-            return returned, ()
-        parts = list(returned)
-        return parts.pop(self.index), tuple(parts)
+        return at(returned, self.place), tuple(
+            at(returned, each) for each in self.layout if each != self.place
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
     """What became of the state's types, call after call."""
 
+    subject: Traced
+    """What was traced, with all parts of its state in one."""
+
     rounds: tuple[Round, ...]
     pick: Pick
     settled: int | None
     """Calls until nothing changes any more; None: it never settles."""
 
-    failure: str | None = None
-    """Why a later trace failed."""
+    failure: Exception | None = None
+    """What a later call raises."""
 
 
 def settle(subject: Traced) -> Course:
     """Traces until the types of what comes out are those of what went in."""
-    state, arguments = abstract(subject.state), abstract(subject.args)
-    rounds: list[Round] = []
-    pick = None if subject.index is None else Pick(subject.index)
-    seen = {state.key}
-    while len(rounds) <= MOST_ROUNDS:
+    pick = None if subject.index is None else _fixed(subject.index)
+    first, pick, parts = trace(subject, abstract(subject.state), abstract(subject.args), pick)
+    if len(parts) > 1:
+        subject = _joined(subject, pick, parts)
+        first, pick, _ = trace(subject, abstract(subject.state), abstract(subject.args), _fixed(0))
+    return _followed(subject, first, pick)
+
+
+def _fixed(index: int) -> Pick:
+    """The state at a known index of a pair."""
+    return Pick((index,), ((0,), (1,)))
+
+
+def _followed(subject: Traced, first: Round, pick: Pick) -> Course:
+    rounds, seen, failure = [first], {first.before.key}, None
+    arguments = abstract(subject.args)
+    while rounds[-1].after.key not in seen and len(rounds) <= MOST_ROUNDS:
+        seen.add(rounds[-1].after.key)
         try:
-            done, pick = trace(subject, state, arguments, pick)
-        except Exception as error:
-            if not rounds:
-                raise
-            assert pick is not None
-            return Course(rounds=tuple(rounds), pick=pick, settled=None, failure=str(error).strip())
-        rounds.append(done)
-        if done.after.key == done.before.key:
-            return Course(rounds=tuple(rounds), pick=pick, settled=len(rounds) - 1)
-        if done.after.key in seen:
+            rounds.append(trace(subject, rounds[-1].after, arguments, pick)[0])
+        except Exception as error:  # noqa: BLE001 (whatever the later call of the user's code raises)
+            failure = error
             break
-        seen.add(done.after.key)
-        state = done.after
-    assert pick is not None
-    return Course(rounds=tuple(rounds), pick=pick, settled=None)
+    stays = rounds[-1].after.key == rounds[-1].before.key
+    settled = len(rounds) - 1 if stays and failure is None else None
+    return Course(subject=subject, rounds=tuple(rounds), pick=pick, settled=settled, failure=failure)
 
 
 def trace(
     subject: Traced, state: Abstract, arguments: Abstract, pick: Pick | None = None
-) -> tuple[Round, Pick]:
-    """One call with abstract arrays."""
+) -> tuple[Round, Pick, Mapping[int, int]]:
+    """One call with abstract arrays.
+
+    Returns:
+        The call; which part of what it returned is the state; for every argument that comes back, the state's
+        being 0, the index of its part. Without arguments, or with a known state, nobody looks for such.
+    """
     count = len(state.arrays)
-    seen: list[tuple[Abstract, Abstract, Pick]] = []
+    seen: list[tuple[Abstract, Abstract, Pick, Mapping[int, int]]] = []
 
     def flat(*arrays: Any) -> tuple[list[Any], list[Any]]:
-        returned = subject.update(state.rebuild(arrays[:count]), *arguments.rebuild(arrays[count:]))
-        chosen = pick or choose(returned, state)
-        new, rest = chosen.split(returned)
-        seen.append((abstract(new), abstract(rest), chosen))
-        return arrays_of(new), arrays_of(rest)
+        rest = arguments.rebuild(arrays[count:])
+        returned = subject.update(state.rebuild(arrays[:count]), *rest, **subject.keywords)
+        chosen = pick or choose(returned, state, [abstract(each) for each in rest])
+        parts = _parts(subject, returned, state, rest, chosen) if pick is None else {}
+        new, others = chosen.split(returned)
+        seen.append((abstract(new), abstract(others), chosen, parts))
+        return arrays_of(new), arrays_of(others)
 
     closed = jax.make_jaxpr(flat)(*state.arrays, *arguments.arrays)
-    after, rest, chosen = seen[-1]
-    return Round(before=state, after=after, rest=rest, closed=closed), chosen
+    after, others, chosen, parts = seen[-1]
+    return Round(before=state, after=after, rest=others, closed=closed), chosen, parts
 
 
-def choose(returned: Any, state: Abstract) -> Pick:
+def _parts(
+    subject: Traced, returned: Any, state: Abstract, rest: Sequence[Any], pick: Pick
+) -> Mapping[int, int]:
+    if not pick.place or not rest:
+        return {}
+    names = subject.names or tuple("" for _ in range(1 + len(rest)))
+    returns = [abstract(at(returned, place)) for place in pick.layout]
+    known = {0: pick.layout.index(pick.place)}
+    return matched(returns, [state, *(abstract(each) for each in rest)], names, known)
+
+
+def _joined(subject: Traced, pick: Pick, parts: Mapping[int, int]) -> Traced:
+    """The same update with all that comes back in one state, a dictionary by the arguments' names."""
+    arguments = [subject.state, *subject.args]
+    names = subject.names or tuple(f"argument {index}" for index in range(len(arguments)))
+    order = sorted(parts)
+    others = [index for index in range(len(arguments)) if index not in parts]
+
+    def update(state: Any, *rest: Any, **keywords: Any) -> tuple[Any, Any]:
+        given = dict(zip(others, rest, strict=True)) | {index: state[names[index]] for index in order}
+        returned = subject.update(*(given[index] for index in range(len(arguments))), **keywords)
+        new = OrderedDict((names[index], at(returned, pick.layout[parts[index]])) for index in order)
+        kept = [at(returned, place) for index, place in enumerate(pick.layout) if index not in parts.values()]
+        return new, tuple(kept)
+
+    return replace(
+        subject,
+        update=update,
+        state=OrderedDict((names[index], arguments[index]) for index in order),
+        args=tuple(arguments[index] for index in others),
+        names=("state", *(names[index] for index in others)),
+        parts=tuple(names[index] for index in order),
+        index=0,
+    )
+
+
+def choose(returned: Any, state: Abstract, arguments: Sequence[Abstract] = ()) -> Pick:
     """The part of the output that is most like the state: all of it, or the first like part of a tuple.
 
     Raises:
@@ -109,15 +164,16 @@ def choose(returned: Any, state: Abstract) -> Pick:
     """
     whole = abstract(returned)
     if whole.structure == state.structure:
-        return Pick(None)
-    parts = [abstract(part) for part in returned] if isinstance(returned, (tuple, list)) else []
+        return Pick(())
+    places = layout(returned, [state.structure, *(each.structure for each in arguments)])
+    parts = [abstract(at(returned, place)) for place in places] if places != ((),) else []
     alike = [_likeness(part, state) for part in parts]
     best = max(alike, default=(0, 0.0))
     own = _likeness(whole, state)
     if best > (0, 0.0) and best >= own:
-        return Pick(alike.index(best))
+        return Pick(places[alike.index(best)], places)
     if own > (0, 0.0):
-        return Pick(None)
+        return Pick(())
     raise UsageError(
         "nothing that the update returns is like the state that it takes",
         hint="return the next state, alone or first of a tuple",
@@ -146,7 +202,7 @@ def loop_error(subject: Traced, first: Round, pick: Pick) -> str | None:
     def loop(carry: Any, *arrays: Any) -> Any:
         def body(carry: Any, _: None) -> tuple[Any, None]:
             full = carry if whole else state.rebuild(carry[path] for path in state.array_paths)
-            returned = subject.update(full, *arguments.rebuild(arrays))
+            returned = subject.update(full, *arguments.rebuild(arrays), **subject.keywords)
             new, _rest = pick.split(returned)
             return (new if whole else _named(new)), None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,18 +14,21 @@ import jax
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.parameters import Parameter
-from jaxdoctor.facts.signature import Change, LeafSignature, Signature, UpdateCounter
+from jaxdoctor.facts.signature import Change, LaterError, LeafSignature, Signature, UpdateCounter
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.graph import Graph
 from jaxdoctor.updates.trace import places
 from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
 from jaxdoctor.updates.trace.counters import counters_of
-from jaxdoctor.updates.trace.rounds import Round, loop_error, settle
-from jaxdoctor.updates.trace.target import Traced, build, find, raised
+from jaxdoctor.updates.trace.forms import settled
+from jaxdoctor.updates.trace.rounds import Round, loop_error
+from jaxdoctor.updates.trace.target import Traced, build, find, first_line, raised
 from jaxdoctor.updates.trace.transfer import Reading
 from jaxdoctor.updates.trace.tree import Static, abstract, compare
 from jaxdoctor.updates.trace.weights import params_tree
 from jaxdoctor.workers.progress import Progress
+
+PLACE = re.compile(r"raised at (.+):(\d+);")
 
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
@@ -64,15 +68,17 @@ class Story:
     rounds: tuple[Round, ...] = ()
     settled: int | None = None
     loop_error: str | None = None
+    failure: Exception | None = None
 
     def tell(self, make: Callable[[], Traced]) -> list[Any]:
         """Builds and traces. Returns the arrays whose values, when known, say where counters begin."""
-        self.subject = subject = make()
-        course = settle(subject)
-        self.rounds, self.settled = course.rounds, course.settled
+        self.subject = make()
+        course = settled(self.subject)
+        self.subject = subject = course.subject
+        self.rounds, self.settled, self.failure = course.rounds, course.settled, course.failure
         first = course.rounds[0]
-        drifts = any(leaf.change is not None for leaf in compare(first.before, first.after))
-        self.loop_error = (loop_error(subject, first, course.pick) if drifts else None) or course.failure
+        if first.before.key != first.after.key:
+            self.loop_error = loop_error(subject, first, course.pick)
         return [*_values(subject.state), *first.closed.consts]
 
 
@@ -164,6 +170,23 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         callbacks=places.callbacks(graph),
         donated=_donated(first),
         state_bytes=first.before.nbytes,
+        state_parts=story.subject.parts or story.subject.names[:1],
+        data=story.subject.data,
+        notes=story.subject.notes,
+        raises=_raised_later(story, target),
+    )
+
+
+def _raised_later(story: Story, target: str) -> LaterError | None:
+    if story.failure is None:
+        return None
+    told = raised(story.failure, target)
+    place = PLACE.search(told.hint)
+    return LaterError(
+        call=len(story.rounds) + 1,
+        message=first_line(story.failure),
+        file=place[1] if place else None,
+        line=int(place[2]) if place else None,
     )
 
 

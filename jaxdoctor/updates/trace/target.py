@@ -10,8 +10,8 @@ import operator
 import re
 import sys
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,23 @@ class Traced:
 
     index: int | None = None
     """Where in the returned tuple the state stands; None: it is looked for."""
+
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    """What it is called with by name."""
+
+    names: tuple[str, ...] = ()
+    """Of the state and the arguments, in their order."""
+
+    parts: tuple[str, ...] = ()
+    """The arguments that became the state; nothing until that is known."""
+
+    notes: tuple[str, ...] = ()
+    """What was supposed to make it traceable, a sentence each."""
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The names of the arguments that are no state."""
+        return tuple(name for name in self.names[1:] if name not in self.parts)
 
 
 def find(target: str) -> Any:

@@ -1,0 +1,96 @@
+"""Which arguments of an update come back in what it returns: the parts of its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxdoctor.updates.trace.tree import Abstract
+
+DATA_NAMES = (
+    "batch", "x", "y", "xs", "ys", "data", "inputs", "obs", "observation", "observations", "action",
+    "actions", "reward", "rewards", "target", "targets", "label", "labels", "image", "images", "tokens",
+    "done", "dones", "mask", "lr", "learning_rate", "rate", "grads", "gradients", "updates", "i", "it", "idx",
+)  # fmt: skip
+"""A bare array of such a name is data, whatever the update returns beside its state."""
+
+
+def layout(returned: Any, structures: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+    """Where in what an update returned its parts stand: the items of a tuple, each by its indices.
+
+    An item that is a plain tuple is opened too where it holds one of the structures: `(loss, (params, s))`.
+    """
+    if not _is_plain(returned):
+        return ((),)
+    found: list[tuple[int, ...]] = []
+    for index, item in enumerate(returned):
+        inner = [jax.tree.structure(each) for each in item] if _is_plain(item) else []
+        opens = any(each in structures for each in inner) and jax.tree.structure(item) not in structures
+        found += [(index, place) for place in range(len(inner))] if opens else [(index,)]
+    return tuple(found)
+
+
+def at(returned: Any, place: tuple[int, ...]) -> Any:
+    """The part that stands there."""
+    for index in place:
+        returned = returned[index]
+    return returned
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and not hasattr(value, "_fields")
+
+
+def matched(
+    parts: Sequence[Abstract], arguments: Sequence[Abstract], names: Sequence[str], taken: Mapping[int, int]
+) -> dict[int, int]:
+    """For each argument that comes back, which part of the returned tuple it is.
+
+    Args:
+        parts: what the update returned.
+        arguments: what it was called with.
+        names: the arguments' names.
+        taken: arguments whose part is known already.
+    """
+    found = dict(taken)
+    for position, argument in enumerate(arguments):
+        if position in found or not argument.arrays:
+            continue
+        free = [index for index in range(len(parts)) if index not in found.values()]
+        alike = [index for index in free if _comes_back(argument, parts[index], names[position])]
+        if alike:
+            # Of several that are alike, the one that promotes nothing is meant.
+            found[position] = min(alike, key=lambda index: parts[index].key != argument.key)
+    return found
+
+
+def _comes_back(argument: Abstract, part: Abstract, name: str) -> bool:
+    if part.structure != argument.structure or part.paths != argument.paths:
+        return False
+    pairs = list(zip(argument.leaves, part.leaves, strict=True))
+    if any(getattr(one, "shape", None) != getattr(other, "shape", None) for one, other in pairs):
+        return _is_key(argument) and _is_key(part)
+    return argument.paths != ("",) or _is_same_array(argument, part, name)
+
+
+def _is_same_array(argument: Abstract, part: Abstract, name: str) -> bool:
+    """Whether one bare array is the other after a call; a loss is as much an array as a rate is."""
+    (one,), (other,) = argument.leaves, part.leaves
+    if not isinstance(one, jax.ShapeDtypeStruct) or not isinstance(other, jax.ShapeDtypeStruct):
+        return False
+    if name.lower().strip("_") in DATA_NAMES or one.dtype != other.dtype:
+        return False
+    return one.shape != () or not jnp.issubdtype(one.dtype, jnp.floating)
+
+
+def _is_key(tree: Abstract) -> bool:
+    """Whether it is one random key, raw or typed."""
+    leaf = tree.leaves[0] if tree.paths == ("",) else None
+    if not isinstance(leaf, jax.ShapeDtypeStruct):
+        return False
+    return bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)) or (
+        leaf.dtype == jnp.uint32 and leaf.shape[-1:] in {(2,), (4,)}
+    )
