@@ -94,14 +94,16 @@ class ConfigError(UsageError):
     """A configuration file, or a baseline, says something that cannot be meant."""
 
 
+EXTRAS = {"brax", "hdf5", "playground", "probe", "warp"}
+"""The extras of pyproject.toml; a test compares."""
+
+
 class MissingExtraError(UsageError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed and not installed: one of our extras, or a package of that name."""
 
     def __init__(self, what: str, *, extra: str) -> None:
-        super().__init__(
-            f"{what} needs a package that is not installed",
-            hint=f"pip install 'jaxdoctor[{extra}]'",
-        )
+        named = f"'jaxdoctor[{extra}]'" if extra in EXTRAS else extra
+        super().__init__(f"{what} needs a package that is not installed", hint=f"pip install {named}")
 
 
 class MissingPackageError(UsageError):

@@ -54,6 +54,23 @@ def _log(wanted: bool) -> bool:
     return wanted
 
 
+def _examine(python: str | None) -> str | None:
+    from jaxdoctor.workers.interpreter import choose  # noqa: PLC0415 (help needs no subprocesses)
+
+    choose(python)
+    return python
+
+
+PythonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="The Python of the environment in which you train, or that environment's folder: JAX and MuJoCo "
+        "are taken from there, and nothing in it is changed. JAXDOCTOR_PYTHON by default, else our own.",
+        callback=_examine,
+    ),
+]
 FormatOption = Annotated[
     list[str] | None,
     typer.Option(

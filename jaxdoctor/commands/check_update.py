@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
+from jaxdoctor.options import (
+    FailOnOption,
+    FormatOption,
+    OutputOption,
+    PythonOption,
+    QuietOption,
+    VerboseOption,
+)
 
 
 def check_update(
@@ -40,6 +47,7 @@ def check_update(
     format_names: FormatOption = None,
     output: OutputOption = None,
     fail_on: FailOnOption = "error",
+    python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
     quiet: QuietOption = False,
     verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:
@@ -52,6 +60,7 @@ def check_update(
     from jaxdoctor.reports.publish import publish
     from jaxdoctor.updates.check import X64_SETTINGS, Wish
     from jaxdoctor.updates.check import check_update as check
+    from jaxdoctor.workers.interpreter import chosen, is_another
     from jaxdoctor.workers.progress import shown
 
     if x64 not in X64_SETTINGS:
@@ -64,7 +73,8 @@ def check_update(
         calls_per_second=calls_per_second,
         time_limit=time_limit,
     )
-    typer.echo(f"executing {target} in a process of its own, ended after {time_limit:g} s", err=True)
+    where = f" with {chosen()}" if is_another() else ""
+    typer.echo(f"executing {target}{where} in a process of its own, at most {time_limit:g} s", err=True)
     with shown(quiet=quiet) as progress:
         report = check(wish, progress=progress)
     raise typer.Exit(publish(report, format_names or [], output or [], fail_on))

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import ConfiguredFailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
+from jaxdoctor.options import (
+    ConfiguredFailOnOption,
+    FormatOption,
+    OutputOption,
+    PythonOption,
+    QuietOption,
+    VerboseOption,
+)
 
 if TYPE_CHECKING:
     from jaxdoctor.config.settings import Config
@@ -44,6 +51,7 @@ def preflight(
     formats: FormatOption = None,
     outputs: OutputOption = None,
     fail_on: ConfiguredFailOnOption = None,
+    python: PythonOption = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:
@@ -61,6 +69,10 @@ def preflight(
     from jaxdoctor.workers.stdout import chatter_to_stderr
 
     chosen = _config(config)
+    if python is None and chosen.python is not None:
+        from jaxdoctor.workers.interpreter import choose
+
+        choose(str(chosen.folder / chosen.python))
     if write_baseline is not None:
         require_writable(write_baseline)
     choice = Choice(

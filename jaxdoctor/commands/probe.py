@@ -12,7 +12,14 @@ from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
 from jaxdoctor.machine.card import HERE, known_cards
 from jaxdoctor.models.scenario import SCENARIOS
-from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
+from jaxdoctor.options import (
+    FailOnOption,
+    FormatOption,
+    OutputOption,
+    PythonOption,
+    QuietOption,
+    VerboseOption,
+)
 from jaxdoctor.prescriptions.writers import WRITERS
 
 if TYPE_CHECKING:
@@ -129,6 +136,7 @@ def probe(
     formats: FormatOption = None,
     outputs: OutputOption = None,
     fail_on: FailOnOption = "error",
+    python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
     quiet: QuietOption = False,
     verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:

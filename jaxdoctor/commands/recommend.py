@@ -10,7 +10,7 @@ import typer
 from jaxdoctor.command import Command
 from jaxdoctor.errors import FINDINGS, UnknownNameError
 from jaxdoctor.machine.card import HERE
-from jaxdoctor.options import QuietOption, VerboseOption
+from jaxdoctor.options import PythonOption, QuietOption, VerboseOption
 from jaxdoctor.prescriptions.writers import WRITERS
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def recommend(
     time_limit: Annotated[
         float, typer.Option("--time-limit", min=1, metavar="SECONDS", help="For --verify.")
     ] = 300.0,
+    python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
     quiet: QuietOption = False,
     verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
 ) -> None:

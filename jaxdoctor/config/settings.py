@@ -84,6 +84,7 @@ class Config:
     fail_on: str = "error"
     time_limit: float = 900.0
     baseline: str | None = None
+    python: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -136,7 +137,13 @@ def matches(word: str, code: str, name: str) -> bool:
 
 
 def _config(values: dict[str, Any], path: Path) -> Config:
-    keys = {"level": "level", "severity": "severity", "fail-on": "fail_on", "baseline": "baseline"}
+    keys = {
+        "level": "level",
+        "severity": "severity",
+        "fail-on": "fail_on",
+        "baseline": "baseline",
+        "python": "python",
+    }
     told = {name: values[key] for key, name in keys.items() if key in values}
     if "time-limit" in values:
         told["time_limit"] = float(values["time-limit"])

@@ -84,6 +84,9 @@ class Environment:
     """JAX_* variables that this JAX does not know, with the nearest that it does."""
 
     x64: bool = False
+    examined: str | None = None
+    """Which environment's packages these are, where it is not plain; and how to have another examined."""
+
     assumed: str | None = None
     """Why another machine than this one is judged: "no accelerator here; judged as any card with TF32"."""
 

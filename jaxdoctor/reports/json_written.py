@@ -98,6 +98,7 @@ def _environment(environment: Environment) -> dict[str, Any]:
         "unread_xla_flags": environment.unread_xla_flags,
         "unread_settings": dict(environment.unread_settings),
         "x64": environment.x64,
+        "examined": environment.examined,
         "assumed": environment.assumed,
     }
 

@@ -89,7 +89,8 @@ def _accelerator(environment: Environment) -> str:
 
 def _versions(environment: Environment) -> str:
     known = [f"{name} {version}" for name, version in environment.versions.items() if version]
-    return ", ".join([*known, environment.platform])
+    text = ", ".join([*known, environment.platform])
+    return f"{text}; {environment.examined}" if environment.examined else text
 
 
 def _settings(environment: Environment) -> str:

@@ -24,7 +24,7 @@ def test_the_first_line_says_that_code_is_executed():
     done = run("examples/update/train.py:cured")
 
     assert done.stderr.splitlines()[0] == (
-        "executing examples/update/train.py:cured in a process of its own, ended after 120 s"
+        "executing examples/update/train.py:cured in a process of its own, at most 120 s"
     )
     assert "examples/update/train.py:cured  executed and traced, x32" in done.stdout
     assert done.returncode == 0
