@@ -14,7 +14,8 @@ ROOMS = (
     # A room imports only from rooms of earlier rows, and from itself.
     ("errors",),
     ("registry", "facts", "workers"),
-    ("programs", "models", "machine", "rules", "storage", "command"),
+    ("programs",),
+    ("models", "machine", "rules", "storage", "command"),
     ("rollouts", "prescriptions"),
     ("replay", "reports"),
     ("probe", "checkpoints", "config"),

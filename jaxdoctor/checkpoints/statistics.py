@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxdoctor.facts.checkpoint import Leaf, Statistics
 from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.precision import F32, F64
 
 SMALL_BYTES = 64 << 10
 """A leaf up to this size is read whole; of a larger one, as many bytes are sampled."""
@@ -41,7 +42,7 @@ SMALLEST_ORDINARY, LARGEST_ORDINARY = 1e-20, 1e10
 EXPONENTS = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
 """The exponent bits of the types that have the IEEE layout; from them all on, a value is not finite."""
 
-LOW_BITS = {"float32": 23, "float64": 52}
+LOW_BITS = {"float32": F32.mantissa_bits, "float64": F64.mantissa_bits}
 """Types in which a narrower one can hide, and their mantissa bits."""
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from jaxdoctor.facts.precision import BF16, F32, F64
+
 FLOATS = {
     # name: bits, explicit mantissa bits
-    "float64": (64, 52),
-    "float32": (32, 23),
+    "float64": (64, F64.mantissa_bits),
+    "float32": (32, F32.mantissa_bits),
     "float16": (16, 10),
-    "bfloat16": (16, 7),
+    "bfloat16": (16, BF16.mantissa_bits),
     "float8_e4m3fn": (8, 3),
     "float8_e4m3": (8, 3),
     "float8_e4m3fnuz": (8, 3),
@@ -22,7 +24,7 @@ FLOATS = {
     "float4_e2m1fn": (4, 1),
 }
 
-COMPLEX = {"complex64": (64, 23), "complex128": (128, 52)}
+COMPLEX = {"complex64": (64, F32.mantissa_bits), "complex128": (128, F64.mantissa_bits)}
 
 INTEGER = re.compile(r"(u?)int(\d+)")
 

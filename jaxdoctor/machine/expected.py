@@ -16,6 +16,7 @@ from jaxdoctor.facts.delivery import (
     Deliveries,
     Delivery,
 )
+from jaxdoctor.facts.precision import BF16, F32, TF32
 from jaxdoctor.facts.versions import release
 from jaxdoctor.machine.card import TPU, Card
 from jaxdoctor.machine.products import PRODUCTS, Convolution, Product
@@ -41,14 +42,14 @@ SPLIT_TF32_BITS = 22
 """The same for TF32: 2^-23 at most."""
 
 PRESETS = {
-    "F32_F32_F32": (Arithmetic.F32, 23),
-    "TF32_TF32_F32": (Arithmetic.TF32_ROUNDED, 10),
+    "F32_F32_F32": (Arithmetic.F32, F32.mantissa_bits),
+    "TF32_TF32_F32": (Arithmetic.TF32_ROUNDED, TF32.mantissa_bits),
     "TF32_TF32_F32_X3": (Arithmetic.SPLIT, SPLIT_TF32_BITS),
-    "BF16_BF16_F32": (Arithmetic.BF16, 7),
+    "BF16_BF16_F32": (Arithmetic.BF16, BF16.mantissa_bits),
     "BF16_BF16_F32_X3": (Arithmetic.SPLIT, SPLIT_BF16_BITS),
     # Three parts of 8 bits hold a whole float32.
-    "BF16_BF16_F32_X6": (Arithmetic.SPLIT, 23),
-    "BF16_BF16_F32_X9": (Arithmetic.F32, 23),
+    "BF16_BF16_F32_X6": (Arithmetic.SPLIT, F32.mantissa_bits),
+    "BF16_BF16_F32_X9": (Arithmetic.F32, F32.mantissa_bits),
 }
 """What a `jax.lax.DotAlgorithmPreset` names, and the mantissa bits of its operands."""
 

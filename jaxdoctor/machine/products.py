@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GEMM_THRESHOLD = 100
-"""XLA:GPU leaves a dot with (m + n) * k below this to its elemental emitter, which computes in float32.
-
-`xla_gpu_gemm_rewrite_size_threshold` in
-https://github.com/openxla/xla/blob/main/xla/debug_options_flags.cc
-"""
-
-VECTOR_THRESHOLD = 10_000_000
-"""A matrix-vector dot with (m + n) * k below this becomes multiply and reduce, in float32.
-
-https://github.com/openxla/xla/blob/main/xla/service/gpu/transforms/dot_strength_reduction.cc
-"""
+from jaxdoctor.programs.matrix_units import runs_on_matrix_units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +48,7 @@ class Dot:
     def on_matrix_units(self) -> bool:
         """Whether XLA:GPU makes it a matrix product at all; anything else runs in float32."""
         rows = self.m * (self.batch or 1) if self.shared else self.m
-        size = (rows + self.n) * self.k
-        vector = rows == 1 or self.n == 1
-        return size >= (VECTOR_THRESHOLD if vector else GEMM_THRESHOLD)
+        return runs_on_matrix_units(rows, self.n, self.k)
 
     @property
     def _batch(self) -> tuple[int, ...]:

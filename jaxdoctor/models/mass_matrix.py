@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.facts.precision import F32, Precision, Rounding
+from jaxdoctor.programs.matrix_units import runs_on_matrix_units
+from jaxdoctor.programs.rounding import round_array
 
 Array = npt.NDArray[Any]
 
-SMALLEST_MATRIX_PRODUCT = 100
-"""XLA leaves a product of (m x k) by (k x n) to plain float32 below this (m + n) * k.
-
-https://github.com/openxla/xla/blob/main/xla/debug_options_flags.cc, xla_gpu_gemm_rewrite_size_threshold
-"""
+SPATIAL = 6
+"""Components of a spatial motion or momentum: the depth of the product."""
 
 SPARSE_FROM = 60
 """From so many degrees of freedom on, MJX builds the mass matrix row by row instead of as one product."""
@@ -28,20 +27,14 @@ def is_matrix_product(model: mujoco.MjModel) -> bool:
     automatic = model.opt.jacobian == mujoco.mjtJacobian.mjJAC_AUTO
     if sparse or (automatic and model.nv >= SPARSE_FROM):
         return False
-    return bool(2 * model.nv * 6 >= SMALLEST_MATRIX_PRODUCT)
+    return runs_on_matrix_units(model.nv, model.nv, SPATIAL)
 
 
 def rounded(values: Array, precision: Precision) -> Array:
-    """Float32 values with the mantissa bits that do not fit dropped; to nearest, ties go away from zero."""
-    dropped = F32.mantissa_bits - precision.mantissa_bits
-    values = np.ascontiguousarray(values, dtype=np.float32)
-    if dropped <= 0:
-        return values
-    bits = values.view(np.uint32)
-    if precision.rounding is Rounding.NEAREST:
-        bits = bits + np.uint32(1 << (dropped - 1))
-    mask = np.uint32(0xFFFFFFFF & ~((1 << dropped) - 1))
-    return np.asarray(bits & mask, dtype=np.uint32).view(np.float32)
+    """The values in float32, with the mantissa bits dropped that do not fit."""
+    bits = min(precision.mantissa_bits, F32.mantissa_bits)
+    single = np.ascontiguousarray(values, dtype=np.float32)
+    return round_array(single, bits, toward_zero=precision.rounding is Rounding.TOWARD_ZERO)
 
 
 def factors(model: mujoco.MjModel, state: mujoco.MjData) -> tuple[Array, Array]:
@@ -50,7 +43,7 @@ def factors(model: mujoco.MjModel, state: mujoco.MjData) -> tuple[Array, Array]:
     The state must have gone through `mj_fwdPosition`.
     """
     bodies = model.dof_bodyid
-    momenta = np.empty((model.nv, 6))
+    momenta = np.empty((model.nv, SPATIAL))
     for dof, body in enumerate(bodies):
         momenta[dof] = _spatial_momentum(state.crb[body], state.cdof[dof])
     return momenta, state.cdof.copy()

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core
 
+from jaxdoctor.facts.precision import F32
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import place_of
 from jaxdoctor.programs.jax_internals import (
@@ -26,7 +27,7 @@ from jaxdoctor.programs.jax_internals import (
     While,
 )
 from jaxdoctor.programs.products import Site, is_float32_product, is_matrix_product, names_a_precision
-from jaxdoctor.programs.rounding import STORED_BITS, round_mantissa
+from jaxdoctor.programs.rounding import round_mantissa
 
 FULL = (jax.lax.Precision.HIGHEST, jax.lax.Precision.HIGHEST)
 
@@ -63,7 +64,7 @@ class Program:
 
     def untouched(self) -> Widths:
         """All 23 bits everywhere: the function as it was."""
-        return self.widths(STORED_BITS)
+        return self.widths(F32.mantissa_bits)
 
 
 def emulate(function: Callable[..., Any], *arguments: Any, all_products: bool = False) -> Program:

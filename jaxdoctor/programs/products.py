@@ -10,11 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core
 
-GEMM_SIZE = 100
-"""XLA leaves a product with (m + n) * k below this out of its matrix kernels.
-
-The default of `xla_gpu_gemm_rewrite_size_threshold`.
-"""
+from jaxdoctor.programs.matrix_units import runs_on_matrix_units
 
 FULL_PRECISION_ALGORITHMS = {"F32_F32_F32", "F64_F64_F64", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"}
 """The names of `jax.lax.DotAlgorithmPreset` that keep 23 mantissa bits of float32 operands."""
@@ -32,17 +28,12 @@ class Site:
 
 
 def is_matrix_product(eqn: core.JaxprEqn) -> bool:
-    """Whether XLA would give this equation to a GPU's matrix units.
-
-    Vector products become sums in float32 (XLA's DotStrengthReduction), and so do small ones. The size
-    counts without batch dimensions: so the answer depends on whether the program was vmapped.
-    """
+    """Whether XLA would give this equation to a GPU's matrix units."""
     if not is_float32_product(eqn):
         return False
     if eqn.primitive.name == "conv_general_dilated":
         return True
-    rows, columns, depth = product_size(eqn)
-    return min(rows, columns) > 1 and (rows + columns) * depth >= GEMM_SIZE
+    return runs_on_matrix_units(*product_size(eqn))
 
 
 def is_float32_product(eqn: core.JaxprEqn) -> bool:

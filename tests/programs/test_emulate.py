@@ -144,8 +144,11 @@ def test_widths_can_be_swept_in_one_program():
     [
         ((8, 8), (8, 8), True),  # (8 + 8) * 8 = 128
         ((6, 8), (8, 6), False),  # (6 + 6) * 8 = 96
-        ((100, 100), (100,), False),  # a vector product, whatever its size
+        ((100, 100), (100,), False),  # a vector product below (m + n) * k = 10 000 000
         ((100, 100), (100, 1), False),
+        ((1, 3160), (3160, 3160), False),  # (1 + 3160) * 3160 = 9 988 760
+        ((1, 3170), (3170, 3170), True),  # (1 + 3170) * 3170 = 10 052 070
+        ((8, 1, 4096), (8, 4096, 4096), True),
         ((50, 8, 8), (50, 8, 8), True),
         ((50, 6, 6), (50, 6, 6), False),  # batch dimensions do not count
     ],

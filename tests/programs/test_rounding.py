@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jaxdoctor.programs.rounding import round_mantissa
+from jaxdoctor.programs.rounding import round_array, round_mantissa
 
 CORNERS = [
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x00000FFF, 0x007FFFFF, 0x00800000,  # zero to subnormal
@@ -35,6 +35,18 @@ def test_nearest_is_bit_equal_to_reduce_precision(patterns, bits):
     values = floats(patterns)
 
     assert pattern(rounding(values, np.int32(bits), np.bool_(False))) == pattern(reduced(values, 8, bits))
+
+
+@given(patterns=PATTERNS, bits=st.integers(0, 23), toward_zero=st.booleans())
+@example(patterns=(CORNERS * 4)[:64], bits=10, toward_zero=False)
+def test_numpy_rounds_as_jax_does(patterns, bits, toward_zero):
+    """One function for both: an inspected model and a replayed one lose the same bits."""
+    values = floats(patterns)
+
+    ours = round_array(values, bits, toward_zero=toward_zero)
+
+    assert type(ours) is np.ndarray
+    assert pattern(ours) == pattern(rounding(values, np.int32(bits), np.bool_(toward_zero)))
 
 
 @given(patterns=PATTERNS, bits=st.integers(0, 23))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxdoctor.facts.delivery import Arithmetic
-from jaxdoctor.facts.precision import Rounding
+from jaxdoctor.facts.delivery import NAMED, Arithmetic
+from jaxdoctor.facts.precision import F32, F64, Rounding
 
 Values = NDArray[Any]
 
@@ -22,13 +22,12 @@ RANDOM_LANES = 96
 SPLIT_SHOWS_AT = 12
 """A single bit this far below the leading one survives a split scheme and neither TF32 nor bfloat16."""
 
-WIDTHS = {np.dtype(np.float32): 23, np.dtype(np.float64): 52}
+WIDTHS = {np.dtype(np.float32): F32.mantissa_bits, np.dtype(np.float64): F64.mantissa_bits}
 
 NAMES = {
-    (10, Rounding.NEAREST): Arithmetic.TF32_ROUNDED,
-    (10, Rounding.TOWARD_ZERO): Arithmetic.TF32_TRUNCATED,
-    (7, Rounding.NEAREST): Arithmetic.BF16,
-    (23, Rounding.NEAREST): Arithmetic.F32,
+    (precision.mantissa_bits, precision.rounding): arithmetic
+    for arithmetic, precision in NAMED.items()
+    if arithmetic is not Arithmetic.F64
 }
 """What rounding an operand to so many mantissa bits is called."""
 

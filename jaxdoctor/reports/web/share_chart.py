@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.outcome import Outcome
-from jaxdoctor.facts.precision import F32, Rounding
+from jaxdoctor.facts.precision import BF16, F32, TF32, Rounding
 from jaxdoctor.facts.text import shortened
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.reports.web.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, chart, label, level, upright
@@ -14,7 +14,7 @@ X64_PLACE = F32.mantissa_bits + 3
 """Where float64 stands on the axis of bits: beyond a gap, for 52 would press the rest together."""
 
 LAST = X64_PLACE + 1
-NAMES = {7: "bf16", 10: "tf32", 23: "f32"}
+NAMES = {precision.mantissa_bits: precision.name for precision in (BF16, TF32, F32)}
 TICKS = (1, 4, 7, 10, 13, 16, 20, 23)
 SHARES = (0, 0.25, 0.5, 0.75, 1)
 FAR_LEFT, FAR_RIGHT = 0.34, 0.72
