@@ -67,6 +67,7 @@ def describe(name: str, path: Path, budget: Budget) -> Checkpoint:
         bytes_total=path.stat().st_size if contents.bytes_total is None else contents.bytes_total,
         bytes_read=budget.bytes_read - before,
         saved_at=_written(path) if contents.saved_at is None else contents.saved_at,
+        copied_time=contents.saved_at is None,
         finished=contents.finished,
         faults=tuple(contents.faults),
         written_by_jax=reader.restored_by_jax,

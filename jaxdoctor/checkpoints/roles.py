@@ -166,6 +166,8 @@ def _is_counter(leaf: Leaf, names: frozenset[str]) -> bool:
         return False
     if leaf.type.kind not in {"int", "uint", "float"} or _is_setting(counted(leaf.path)):
         return False
+    if words(leaf.path)[-2:] == ("vars", "0"):
+        return leaf.type.integral and not leaf.shape and bool(names & OPTIMIZER_NAMES)
     if not counts_something(counted(leaf.path)):
         return _is_half(leaf)
     # A parameter or a moment that is called "t" or "count" lies deeper, and is a float array.

@@ -235,6 +235,18 @@ class SavedCounter:
         return self.name in UPDATES and not names & RANDOM
 
     @property
+    def only_grows(self) -> bool:
+        """Whether a run never sets it back: updates, samples and epochs of the whole training."""
+        names = set(words(self.path))
+        return self.name in UPDATES | TOTALS and not names & (RANDOM | ENVIRONMENTS)
+
+    @property
+    def of_torch(self) -> bool:
+        """Whether it is the step that one of torch's optimizers keeps for each parameter."""
+        names = words(self.path)
+        return names[-1:] == ("step",) and "state" in names[:-2]
+
+    @property
     def saturates(self) -> bool:
         """Whether it is one that Optax increments, which stays at its maximum instead of wrapping."""
         return bool(OPTAX_COUNTS & {self.name}) and bool(OPTIMIZERS & set(words(self.path)))
@@ -249,9 +261,60 @@ UPDATES = frozenset(
         "gradient_step",
         "gradient_steps",
         "n_updates",
+        "_n_updates",
         "num_updates",
+        "iterations",
     }
 )
+TOTALS = frozenset(
+    {
+        "global_steps",
+        "env_steps",
+        "env_step",
+        "num_env_steps",
+        "num_timesteps",
+        "timesteps",
+        "total_steps",
+        "total_timesteps",
+        "update_step",
+        "update_steps",
+        "learner_step",
+        "learner_steps",
+        "iteration",
+        "iter",
+        "epoch",
+        "epochs",
+        "samples_seen",
+        "num_samples",
+        "tokens_seen",
+        "num_tokens",
+        "num_input_tokens_seen",
+        "total_notfinite",
+        "train_steps",
+        "frames",
+        "num_frames",
+    }
+)
+ENVIRONMENTS = frozenset(
+    {"env_state", "env_states", "env", "info", "wrapper", "obs", "lr_scheduler", "schedulers", "loops"}
+)
+"""Trees in which a count starts again with every episode or every cycle."""
+
+OWN_STEPS = (
+    "global_step",
+    "step",
+    "train_step",
+    "global_steps",
+    "num_timesteps",
+    "env_steps",
+    "iteration",
+    "iter",
+)
+"""Names of the number that a checkpoint of a run is named after, the likeliest first."""
+
+DEEPEST_STEP = 2
+"""Names in the path of such a count: "state/step" still is one, an optimizer's is not."""
+
 RANDOM = frozenset({"rng", "rngs", "key", "normalizer", "normalizer_params", "dropout"})
 OPTAX_COUNTS = frozenset({"count", "mini_step", "gradient_step", "notfinite_count", "total_notfinite"})
 OPTIMIZERS = frozenset({"opt_state", "opt_states", "optimizer", "optimizer_state", "optim", "opt", "tx"})
@@ -266,7 +329,12 @@ def words(path: str) -> tuple[str, ...]:
 
 
 def counted(path: str) -> str:
-    """What a counter counts: the last name that is no number and no wrapper."""
+    """What a counter counts: the last name that is no number and no wrapper.
+
+    Keras 3 numbers the variables of an optimizer, and the first one is its iterations.
+    """
+    if words(path)[-2:] == ("vars", "0"):
+        return "iterations"
     return next((name for name in reversed(words(path)) if name not in WRAPPERS and not name.isdigit()), "")
 
 
@@ -311,6 +379,9 @@ class Checkpoint:
     saved_at: float | None = None
     """Seconds since 1970 when the save was committed, from the format, else from the file system."""
 
+    copied_time: bool = False
+    """Whether `saved_at` is the time of the file itself, which a copy changes."""
+
     finished: bool = True
     faults: tuple[Fault, ...] = ()
     written_by_jax: bool = True
@@ -320,6 +391,30 @@ class Checkpoint:
     def counters(self) -> tuple[SavedCounter, ...]:
         """Every count that was read, halves put together."""
         return tuple(_counters(self.leaves))
+
+    @functools.cached_property
+    def own_step(self) -> tuple[str, int] | None:
+        """The name and the value of the step that it holds inside, whatever its file is called."""
+        told = self.metadata.get("global_step")
+        if isinstance(told, int) and not isinstance(told, bool):
+            return "global_step", told
+        if self._counted_step is None and self.step is not None and self.step != self.named_step:
+            return "the step inside", self.step
+        return self._counted_step
+
+    @functools.cached_property
+    def _counted_step(self) -> tuple[str, int] | None:
+        counts = {
+            (counter.name, len(words(counter.path))): counter
+            for counter in self.counters
+            if not counter.of_torch and not set(words(counter.path)) & (OPTIMIZERS | RANDOM | ENVIRONMENTS)
+        }
+        for depth in range(1, DEEPEST_STEP + 1):
+            for name in OWN_STEPS:
+                counter = counts.get((name, depth))
+                if counter is not None and counter.value == int(counter.value):
+                    return counter.path, int(counter.value)
+        return None
 
     @property
     def trained(self) -> bool:

@@ -14,11 +14,62 @@ MOMENT = 1.0
 """Saves closer together than this, in seconds, were copied or unpacked: their times tell no rate."""
 
 
+HALF = 1 << 30
+"""A count must have come this far before a fall can be a wrap at 2^32."""
+
+PATIENCE = 8
+"""A wrap explains a fall when the step over the end is at most so many of the steps before."""
+
+LONG_PATIENCE = 32
+"""Or so many, when what is left is less than half a usual step: a restarted count would have come further."""
+
+HALF_WORD, WORD = 1 << 31, 1 << 32
+
+
 class Sighting(NamedTuple):
     """A counter in one checkpoint of a series."""
 
     saved: Checkpoint
     counter: SavedCounter
+
+
+class Fall(NamedTuple):
+    """A counter that is smaller in one checkpoint than in the one before."""
+
+    before: Sighting
+    after: Sighting
+    grown: int | None
+    """What it grew by when it wrapped at 2^32; None: a wrap does not explain it."""
+
+
+def falls(sightings: Sequence[Sighting]) -> Iterator[Fall]:
+    """Every fall of one counter over the checkpoints that hold it."""
+    usual: list[float] = []
+    for before, after in itertools.pairwise(sightings):
+        first, second = before.counter.value, after.counter.value
+        if second >= first:
+            usual.append(second - first)
+        else:
+            yield Fall(before, after, _over_the_end(before.counter, after.counter, max(usual, default=0)))
+
+
+def _over_the_end(before: SavedCounter, after: SavedCounter, usual: float) -> int | None:
+    """The growth modulo 2^32, where that is likelier than a restart. Wider types hold wrapped counts too."""
+    if not _of_a_word(before) or not _of_a_word(after) or before.value < HALF:
+        return None
+    second = int(after.value)
+    grown = (second - int(before.value)) % WORD
+    if not usual:
+        return grown if grown < HALF else None
+    if grown < PATIENCE * usual or (0 <= second < usual / 2 and grown < LONG_PATIENCE * usual):
+        return grown
+    return None
+
+
+def _of_a_word(counter: SavedCounter) -> bool:
+    """Whether it is an integer that 32 bits hold, signed or not."""
+    wide = counter.type.integral and counter.type.bits >= 32 and counter.halves is None  # noqa: PLR2004
+    return wide and -HALF_WORD <= counter.value < WORD
 
 
 @dataclass(frozen=True, kw_only=True)

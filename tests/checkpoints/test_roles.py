@@ -42,6 +42,10 @@ from jaxdoctor.facts.checkpoint import Leaf, Role
         ("layers.0.running_mean", "float32", (4,), "statistic"),
         ("layers.0.num_batches_tracked", "int64", (), "counter"),
         ("model.embed.weight", "float32", (4, 4), "parameter"),
+        # Keras 3 numbers the variables of an optimizer
+        ("optimizer/vars/0", "int64", (), "counter"),
+        ("optimizer/vars/1", "float32", (), "optimizer"),
+        ("layers/dense/vars/0", "int32", (), "other"),
         # keys, and what only looks like one
         ("rng", "uint32", (2,), "key"),
         ("state/key", "key<fry>", (), "key"),

@@ -61,3 +61,24 @@ def test_dtypes_are_counted_by_role():
 def test_an_integer_type_wraps_as_hardware_does():
     assert dtype_named("int32").wrapped(2_667_577_344) == -1_627_389_952
     assert dtype_named("uint32").wrapped(2**32 + 5) == 5
+
+
+@pytest.mark.parametrize(
+    ("leaves", "metadata", "told"),
+    [
+        ({"state/step": 7, "opt_state/0/count": 9}, {}, ("state/step", 7)),
+        ({"step": 7}, {"global_step": 8}, ("global_step", 8)),
+        ({"data/num_timesteps": 7}, {}, ("data/num_timesteps", 7)),
+        ({"optimizer/state/0/step": 7, "env_state/step": 3}, {}, None),
+    ],
+)
+def test_a_checkpoint_knows_the_step_inside(leaves, metadata, told):
+    counters = [leaf(path, "int32", role="counter", value=value) for path, value in leaves.items()]
+
+    assert checkpoint(*counters, metadata=metadata).own_step == told
+
+
+def test_the_first_variable_of_an_optimizer_of_keras_counts_its_iterations():
+    (counter,) = checkpoint(leaf("optimizer/vars/0", "int64", role="counter", value=7)).counters
+
+    assert (counter.name, counter.updates) == ("iterations", True)

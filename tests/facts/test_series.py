@@ -3,7 +3,7 @@
 import pytest
 
 from jaxdoctor.facts.checkpoint import Checkpoint
-from jaxdoctor.facts.series import Series
+from jaxdoctor.facts.series import Series, falls
 from tests.builders import START, checkpoint, counts, series
 
 
@@ -36,3 +36,15 @@ def test_saves_of_one_moment_tell_no_rate():
     )
 
     assert run.rate is None
+
+
+def test_a_fall_is_a_wrap_or_a_restart():
+    """A restarted count has come as far as a usual step, and one that wrapped may stand anywhere."""
+
+    def grown(*values):
+        return [fall.grown for fall in falls(counts("step", values).histories["step"])]
+
+    assert grown(1_900_000_000, 2_100_000_000, -1_994_967_296) == [200_000_000]
+    assert grown(1_900_000_000, 2_100_000_000, 200_000_000) == [None]
+    assert grown(100, 50) == [None]
+    assert grown(1, 2, 3) == []

@@ -10,6 +10,9 @@ from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.series import Series, Sighting
 from jaxdoctor.rules.rule import Hits, rule
 
+HALF_BITS = 16
+"""A float of so few bits holds no count of a training: bfloat16 stops at 256 increments."""
+
 
 @rule("JD314", Severity.ERROR)
 def counter_stalled(series: Series) -> Hits:
@@ -71,7 +74,13 @@ def _moved_on(earlier: Checkpoint, later: Checkpoint) -> bool:
 def _suspect(beyond: tuple[Sighting, ...]) -> Iterator[Hit]:
     saved, counter = beyond[-1]
     value = int(counter.value)
-    if len(beyond) == 1 and value & (value - 1) == 0:
+    at_the_end = value & (value - 1) == 0
+    if counter.type.bits <= HALF_BITS:
+        message = (
+            f"{counter.path} is {_spelled(counter)} in {counter.dtype}, where {value} + 1 is {value} again"
+        )
+        yield _hit(saved, counter, message, None if at_the_end else Severity.WARNING)
+    elif len(beyond) == 1 and at_the_end:
         message = f"{counter.path} is exactly {_spelled(counter)}, where {counter.dtype} stops counting"
         yield _hit(saved, counter, message, Severity.WARNING)
 

@@ -6,18 +6,18 @@ import itertools
 from collections.abc import Iterator
 
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, SavedCounter
+from jaxdoctor.facts.dtypes import dtype_named
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.series import Series, Sighting
+from jaxdoctor.facts.series import Series, Sighting, falls
 from jaxdoctor.rules.rule import Hits, rule
 
-SENTINELS = 1 << 20
-"""Small negative counts are marks, such as torch's last_epoch of -1. A wrap starts at -2^31."""
+SENTINELS = {16: 1 << 10}
+WIDE_SENTINELS = 1 << 20
+"""Small negative counts are marks, such as torch's last_epoch of -1. A wrap starts at the type's end."""
 
-HALF = 1 << 30
-"""A count must have come this far before a fall can be a wrap, and a nameless number must lie so low."""
-
-PATIENCE = 8
-"""A wrap explains a fall when the step over the end is at most so many of the steps before."""
+BYTE_BITS, WORD_BITS = 8, 32
+FAR = 1 << 30
+"""A nameless number must lie so far below zero."""
 
 
 @rule("JD311", Severity.ERROR)
@@ -26,14 +26,15 @@ def counter_wrapped(series: Series) -> Hits:
 
     ## What it saw
 
-    One of these: a count far below zero; a count that fell between two checkpoints by what a wrap at
-    2^32 explains; a count that is another count of the same checkpoint, or the number in the folder's
-    name, modulo 2^32; a folder whose name is a negative step, as Brax makes it from a wrapped
-    `env_steps`. A nameless int32 near -2^31 is a warning.
+    One of these: a count far below zero, also as a Python number or in 64 bits, where an int32 that had
+    wrapped was widened when it was saved; a count, of whatever width, that fell between two checkpoints
+    by what a wrap at 2^32 explains; a count that is another count of the same checkpoint, or the number
+    in the folder's name, modulo 2^32; a folder whose name is a negative step, as Brax makes it from a
+    wrapped `env_steps`. A nameless int32 near -2^31 is a warning.
 
     ## Why it matters
 
-    JAX's int32 wraps from 2147483647 to -2147483648 without a word. Loops that wait for
+    JAX's int32 wraps from 2147483647 to -2147483648 silently. Loops that wait for
     `step >= num_timesteps` never end, schedules start again, and loggers drop every row whose step is
     not above the last one.
 
@@ -69,49 +70,62 @@ def _where(saved: Checkpoint, leaf: str | None) -> Location:
 
 
 def _fell(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
-    usual: list[int] = []
-    for (_, before), (saved, after) in itertools.pairwise(sightings):
-        if not _wraps(before) or not _wraps(after):
+    for fall in falls(sightings):
+        if fall.grown is None:
             continue
-        first, second = int(before.value), int(after.value)
-        grown = (second - first) % (1 << 32)
-        if second >= first:
-            usual.append(grown)
-        elif first >= HALF and grown < (PATIENCE * max(usual) if usual else HALF):
-            yield Hit(
-                location=_where(saved, after.path),
-                message=f"{after.path} fell from {first} to {second}: +{grown} modulo 2^32",
-                evidence={"before": first, "after": second, "grown": grown, "dtype": after.dtype},
-                fix="count in 64 bits; the true count is this plus 4294967296",
-            )
-
-
-def _wraps(counter: SavedCounter) -> bool:
-    return counter.type.integral and counter.type.bits == 32 and counter.halves is None  # noqa: PLR2004
+        first, second = int(fall.before.counter.value), int(fall.after.counter.value)
+        after = fall.after.counter
+        yield Hit(
+            location=_where(fall.after.saved, after.path),
+            message=f"{after.path} fell from {first} to {second}: +{fall.grown} modulo 2^32",
+            evidence={"before": first, "after": second, "grown": fall.grown, "dtype": after.dtype},
+            fix="count in 64 bits; the true count is this plus 4294967296",
+        )
 
 
 def _negative(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
     for saved, counter in sightings:
-        if counter.type.kind == "int" and counter.halves is None and counter.value < -SENTINELS:
-            true = int(counter.value) + (1 << counter.type.bits)
-            yield Hit(
-                location=_where(saved, counter.path),
-                message=f"{counter.path} is {counter.value}, which is {true} in {counter.dtype}",
-                evidence={"value": counter.value, "dtype": counter.dtype, "likely": true},
-                fix=f"count in 64 bits; the true count is likely {true}",
-            )
+        bits = counter.type.bits
+        if counter.type.kind not in {"int", "float"} or counter.halves is not None or bits <= BYTE_BITS:
+            continue
+        if counter.value < -SENTINELS.get(bits, WIDE_SENTINELS) and counter.value == int(counter.value):
+            yield _below_zero(saved, counter)
+
+
+def _below_zero(saved: Checkpoint, counter: SavedCounter) -> Hit:
+    """In a type wider than 32 bits, a value that int32 holds too wrapped before it was widened."""
+    value, bits = int(counter.value), counter.type.bits
+    widened = counter.type.kind == "float" or bits > WORD_BITS
+    if widened and value < -(1 << (WORD_BITS - 1)):
+        return Hit(
+            location=_where(saved, counter.path),
+            message=f"{counter.path} is {value}, and a count is never below zero",
+            evidence={"value": value, "dtype": counter.dtype},
+            fix="see where it is counted; no wrap at 2^32 explains this number",
+        )
+    true = value + (1 << (WORD_BITS if widened else bits))
+    told = f"which is {true} in {counter.dtype}"
+    if widened:
+        told = f"an int32 that wrapped before it was saved as {counter.dtype}: the true count is {true}"
+    return Hit(
+        location=_where(saved, counter.path),
+        message=f"{counter.path} is {value}, {told}",
+        evidence={"value": value, "dtype": counter.dtype, "likely": true},
+        fix=f"count in 64 bits; the true count is likely {true}",
+    )
 
 
 def _congruent(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
     for saved, counter in sightings:
-        if not _wraps(counter):
+        if not counter.type.integral or counter.type.bits < WORD_BITS or counter.halves is not None:
             continue
+        narrow = counter.type if counter.type.bits == WORD_BITS else dtype_named("int32")
         others = {other.path: int(other.value) for other in saved.counters if other.type.integral}
         if saved.named_step is not None:
             others["the name of the checkpoint"] = saved.named_step
         for name, true in others.items():
             # A counter that passed the end and is small again needs a witness beyond the end.
-            if true > (counter.limit or true) and counter.type.wrapped(true) == counter.value != 0:
+            if true > (narrow.maximum or true) and true != counter.value == narrow.wrapped(true) != 0:
                 yield Hit(
                     location=_where(saved, counter.path),
                     message=f"{counter.path} is {counter.value}: {name} tells {true}, the same modulo 2^32",
@@ -122,7 +136,7 @@ def _congruent(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
 
 def _folders(series: Series) -> Iterator[Hit]:
     for saved in series.checkpoints:
-        if saved.named_step is not None and saved.named_step < -SENTINELS:
+        if saved.named_step is not None and saved.named_step < -WIDE_SENTINELS:
             true = saved.named_step + (1 << 32)
             yield Hit(
                 location=Location(path=saved.path, step=saved.named_step),
@@ -136,7 +150,7 @@ def _folders(series: Series) -> Iterator[Hit]:
 def _nameless(series: Series) -> Iterator[Hit]:
     for saved in series.checkpoints:
         for leaf in saved.leaves:
-            if _is_nameless(leaf) and isinstance(leaf.value, int) and leaf.value < -HALF:
+            if _is_nameless(leaf) and isinstance(leaf.value, int) and leaf.value < -FAR:
                 yield Hit(
                     location=_where(saved, leaf.path),
                     message=f"{leaf.path} is {leaf.value}, as a counter is that wrapped",

@@ -13,8 +13,11 @@ from jaxdoctor.rules.rule import Hits, rule
 IN_A_ROW = 2
 """One short gap is the end of a run, or an evaluation; two are a habit."""
 
-WIDE, NARROW, MUCH = 3, 5, 20
+WIDE, NARROW, MUCH = 3, 4, 20
 """Without a declared interval: after so many equal gaps, so many that are so much narrower."""
+
+VERY_MUCH = 100
+"""So much narrower is no policy of keeping that anybody sets."""
 
 
 @rule("JD401", Severity.ERROR)
@@ -25,8 +28,9 @@ def save_interval_collapsed(series: Series) -> Hits:
 
     Two gaps in a row between saved steps of less than half of `save_steps`, while `save_steps` stayed
     the same. Left out: the last, partial gap, saves at the end of an epoch, and runs whose `save_steps`
-    really is so small. Without a `save_steps`, gaps that shrink to a twentieth are a note: a policy that
-    keeps the newest ones looks the same.
+    really is so small. Without a `save_steps`, in a run of any format: four equal gaps in a row of at
+    most a hundredth of the three before are a warning, and of at most a twentieth a note. A policy that
+    keeps every n-th save and the newest few (`keep_period` with `max_to_keep`) looks like the latter.
 
     ## Why it matters
 
@@ -49,15 +53,19 @@ def save_interval_collapsed(series: Series) -> Hits:
     - https://github.com/huggingface/trl/issues/2124
     - https://github.com/huggingface/trl/issues/1889
     """
-    told = [saved for saved in _by_step(series) if not _ends_epoch(saved)]
+    told = [saved for saved in _by_number(series) if not _ends_epoch(saved)]
     declared = [saved for saved in told if _save_steps(saved)]
     yield from _against_declared(declared) if declared else _against_habit(told)
 
 
-def _by_step(series: Series) -> list[Checkpoint]:
-    return sorted(
-        (saved for saved in series.checkpoints if saved.step is not None), key=lambda saved: saved.step or 0
-    )
+def _number(saved: Checkpoint) -> int:
+    """What its name tells; the step inside may stand still while the saves go on."""
+    step = saved.step if saved.named_step is None else saved.named_step
+    return -1 if step is None else step
+
+
+def _by_number(series: Series) -> list[Checkpoint]:
+    return sorted((saved for saved in series.checkpoints if _number(saved) >= 0), key=_number)
 
 
 def _save_steps(saved: Checkpoint) -> float:
@@ -78,14 +86,14 @@ def _against_declared(saves: Sequence[Checkpoint]) -> Iterator[Hit]:
     short = 0
     for before, after in pairwise(saves):
         interval = _save_steps(after)
-        gap = (after.step or 0) - (before.step or 0)
+        gap = _number(after) - _number(before)
         kept = _save_steps(before) == interval
         if not kept or gap <= 0 or gap * 2 >= interval or _is_last(after):
             short = 0
             continue
         short += 1
         if short == IN_A_ROW:
-            first = (after.step or 0) - gap * IN_A_ROW
+            first = _number(after) - gap * IN_A_ROW
             yield Hit(
                 location=Location(path=after.path, step=after.step),
                 message=f"saved every {gap} steps from step {first} on, and save_steps is {interval:g}",
@@ -96,15 +104,16 @@ def _against_declared(saves: Sequence[Checkpoint]) -> Iterator[Hit]:
 
 
 def _against_habit(saves: Sequence[Checkpoint]) -> Iterator[Hit]:
-    gaps = [(after.step or 0) - (before.step or 0) for before, after in pairwise(saves)]
+    gaps = [_number(after) - _number(before) for before, after in pairwise(saves)]
     for start in range(WIDE, len(gaps) - NARROW + 1):
         wide, narrow = gaps[start - WIDE : start], gaps[start : start + NARROW]
         if len(set(wide)) == 1 and len(set(narrow)) == 1 and 0 < narrow[0] * MUCH <= wide[0]:
-            since = saves[start]
+            since, kept = _number(saves[start]), narrow[0] * VERY_MUCH > wide[0]
             yield Hit(
                 location=Location(path=saves[start + 1].path, step=saves[start + 1].step),
-                message=f"saved every {wide[0]} steps, and every {narrow[0]} from step {since.step} on",
-                evidence={"gap": narrow[0], "before": wide[0]},
-                severity=Severity.NOTE,
+                message=f"saved every {wide[0]} steps, and every {narrow[0]} from step {since} on",
+                evidence={"gap": narrow[0], "before": wide[0], "since": since},
+                fix="stop the run before the disk is full, unless keep_period and max_to_keep were set so",
+                severity=Severity.NOTE if kept else Severity.WARNING,
             )
             return

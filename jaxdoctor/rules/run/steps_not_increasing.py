@@ -46,11 +46,17 @@ def steps_not_increasing(series: Series) -> Hits:
             yield _hit(saved, f"the log falls from step {fall[0]} to step {fall[1]}", fall, None)
             break
     for before, after in series.neighbours:
-        if before.step is not None and after.step is not None and 0 <= after.step < before.step:
-            steps = before.step, after.step
-            message = f"step {after.step} was saved after step {before.step}"
+        first, second = _step(before), _step(after)
+        if first is not None and second is not None and 0 <= second < first:
+            steps = first, second
+            message = f"step {second} was saved after step {first}"
             yield _hit(after, message, steps, Severity.NOTE)
             break
+
+
+def _step(saved: Checkpoint) -> int | None:
+    """What its name tells: of a name and a step inside that differ, another rule tells."""
+    return saved.step if saved.named_step is None else saved.named_step
 
 
 def _falls(steps: object) -> Iterator[tuple[int, int]]:

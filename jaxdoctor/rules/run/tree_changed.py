@@ -11,13 +11,18 @@ NAMED = 4
 """Leaves that a message names; the evidence has more."""
 
 
+LOSING = ("missing-file", "truncated-file", "corrupt-data", "pointer-not-data", "unreadable-file")
+"""Faults through which leaves are absent."""
+
+
 @rule("JD406", Severity.WARNING)
 def tree_changed(series: Series) -> Hits:
     """The leaves are not those of the checkpoint before.
 
     ## What it saw
 
-    Paths that appear, vanish or change shape between two checkpoints of one run.
+    Paths that appear, vanish or change shape between two checkpoints of one run. A checkpoint of which a
+    part is missing or could not be read is compared with nothing.
 
     ## Why it matters
 
@@ -47,8 +52,13 @@ def tree_changed(series: Series) -> Hits:
             "vanished": [path for path in first if path not in second],
             "changed shape": [path for path in second if first.get(path, second[path]) != second[path]],
         }
-        if first and second and any(changes.values()):
+        if first and second and any(changes.values()) and _whole(before) and _whole(after):
             yield _hit(before, after, changes)
+
+
+def _whole(saved: Checkpoint) -> bool:
+    """Whether all of it was there and was read: what is lost has a finding of its own."""
+    return not any(saved.faults_of(kind) for kind in LOSING)
 
 
 def _hit(before: Checkpoint, after: Checkpoint, changes: dict[str, list[str]]) -> Hit:

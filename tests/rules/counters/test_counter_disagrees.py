@@ -23,10 +23,38 @@ def test_a_step_beside_another_count_is_told():
     assert finding.message == "step is 20000 and opt_state/0/count is 12000"
 
 
-def test_a_step_beside_another_name_is_told():
-    (finding,) = judged(counter_disagrees, state(900, 900, named=1000))
+def torch_state(step, *counts, name="global_step"):
+    return checkpoint(
+        leaf(name, "int64", role="counter", value=step, host_scalar=True),
+        *(
+            leaf(f"optimizers/{index}/state/0/step", "float32", role="counter", value=float(count))
+            for index, count in enumerate(counts)
+        ),
+        layout="torch",
+    )
 
-    assert finding.message == "step is 900 and the name of the checkpoint is 1000"
+
+@pytest.mark.parametrize("count", [12, 15000, 0])
+def test_an_optimizer_of_torch_younger_than_the_run_is_told(count):
+    (finding,) = judged(counter_disagrees, torch_state(20000, count))
+
+    assert finding.message == f"global_step is 20000 and optimizers/0/state/0/step is {count}"
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        torch_state(20000, 20000),
+        torch_state(20000, 19900),
+        torch_state(20000, 5000),
+        torch_state(20000, 16667, 3333),
+        torch_state(500, 20000),
+        torch_state(20000, 12, name="iter"),
+    ],
+    ids=["equal", "skipped", "gathered", "two optimizers", "many a step", "iterations"],
+)
+def test_neighbours_in_torch_are_healthy(saved):
+    assert not judged(counter_disagrees, saved)
 
 
 @pytest.mark.parametrize(

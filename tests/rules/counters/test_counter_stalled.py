@@ -44,3 +44,16 @@ def test_below_the_limit_a_count_may_rest():
 
 def test_an_integer_does_not_stall():
     assert not judged(counter_stalled, counts("count", [2**24, 2**24], "int32"))
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("bfloat16", 256.0), ("bfloat16", 4096.0), ("float16", 2048.0)])
+def test_a_count_of_16_bits_at_its_end_is_an_error(dtype, value):
+    """No step by one moves it any more."""
+    (finding,) = judged(counter_stalled, counts("step", [value], dtype))
+
+    assert finding.severity is Severity.ERROR
+    assert f"where {value:.0f} + 1 is {value:.0f} again" in finding.message
+
+
+def test_a_count_of_16_bits_below_its_end_is_healthy():
+    assert not judged(counter_stalled, counts("step", [100.0, 255.0], "bfloat16"))

@@ -97,3 +97,48 @@ def test_a_split_counter_may_have_any_lower_half():
 
 def test_a_goal_of_minus_two_billion_is_no_counter():
     assert not judged(counter_wrapped, series(checkpoint(leaf("goal", "int32", value=-2_000_000_000))))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "float32"])
+def test_a_wrap_that_was_widened_is_known(dtype):
+    """`int()` of a wrapped int32, or a cast: the sign of a wrap at 2^32 in a type that never wraps there."""
+    (finding,) = judged(counter_wrapped, counts("env_steps", [-2_094_967_296], dtype))
+
+    assert finding.evidence["likely"] == 2_200_000_000
+    assert finding.message.endswith("the true count is 2200000000")
+
+
+def test_no_number_beyond_two_to_the_64_is_told():
+    (finding,) = judged(counter_wrapped, counts("env_steps", [-3_000_000_000], "int64"))
+
+    assert finding.message == "env_steps is -3000000000, and a count is never below zero"
+
+
+def test_an_int16_wraps_at_its_own_end():
+    (finding,) = judged(counter_wrapped, counts("step", [-30_000], "int16"))
+
+    assert finding.evidence["likely"] == 35_536
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_a_fall_modulo_two_to_the_32_is_known_in_any_width(dtype):
+    """Less is left than one step of the run: no restarted count would be so small."""
+    (finding,) = judged(counter_wrapped, counts("env_steps", [1_900_000_000, 2_000_000_000, 705_032], dtype))
+
+    assert finding.evidence["grown"] == 2_295_672_328
+
+
+def test_a_widened_count_is_known_by_its_name():
+    saved = checkpoint(
+        leaf("step", "int64", role="counter", value=705_032_704, host_scalar=True), step=5_000_000_000
+    )
+
+    (finding,) = judged(counter_wrapped, series(saved))
+
+    assert finding.evidence["true"] == 5_000_000_000
+
+
+def test_a_count_in_64_bits_beyond_32_is_healthy():
+    assert not judged(
+        counter_wrapped, counts("env_steps", [2_000_000_000, 4_000_000_000, 6_000_000_000], "int64")
+    )

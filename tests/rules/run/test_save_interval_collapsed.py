@@ -49,12 +49,25 @@ def test_an_interval_that_was_changed_is_healthy():
     assert not judged(save_interval_collapsed, run)
 
 
-def test_without_a_declared_interval_a_collapse_is_a_note():
-    run = series(*(checkpoint(step=step) for step in [500, 1000, 1500, 2000, *range(2002, 2014, 2)]))
+@pytest.mark.parametrize(("gap", "severity"), [(3, Severity.WARNING), (20, Severity.NOTE)])
+def test_without_a_declared_interval_a_habit_that_breaks_is_told(gap, severity):
+    """Of a run of any format. A policy of keeping saves can look like the milder collapse."""
+    steps = [600, 1200, 1800, 2400, *(2400 + gap * index for index in range(1, 5))]
+    run = series(*(checkpoint(step=step) for step in steps))
 
     (finding,) = judged(save_interval_collapsed, run)
 
-    assert finding.severity is Severity.NOTE
+    assert finding.severity is severity
+    assert finding.message == f"saved every 600 steps, and every {gap} from step 2400 on"
+
+
+def test_names_go_on_where_the_step_inside_stands_still():
+    names = [500, 1000, 1500, 2000, 2001, 2002, 2003, 2004]
+    run = series(*(checkpoint(step=min(name, 2000), named_step=name, path=f"run/{name}") for name in names))
+
+    (finding,) = judged(save_interval_collapsed, run)
+
+    assert finding.evidence == {"gap": 1, "before": 500, "since": 2000}
 
 
 def test_the_newest_few_of_a_keeping_policy_are_healthy():
