@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from jaxdoctor.config.selection import Selection, configuration, judged
+from jaxdoctor.config.settings import Config
+from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import FORMATS
-from jaxdoctor.reports.publish import NEVER, require_writable, severity_named
+from jaxdoctor.reports.publish import NEVER, Destination, pair, publish, require_writable, severity_named
 from jaxdoctor.rules.rule import RULES
 from jaxdoctor.workers.log import listen
 
@@ -71,38 +80,251 @@ PythonOption = Annotated[
         callback=_examine,
     ),
 ]
-FormatOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--format",
-        help="How to write the report. May be given several times, each with its --output.",
-        autocompletion=_complete_format,
-        callback=_known_formats,
-    ),
-]
-OutputOption = Annotated[
-    list[Path] | None,
-    typer.Option("--output", "-o", help="Write to this file instead of stdout.", callback=_writable),
-]
-FailOnOption = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        help="Exit with 1 from this severity on: error, warning, note or never.",
-        autocompletion=_complete_severity,
-        callback=_known_severity,
-    ),
-]
-ConfiguredFailOnOption = Annotated[
-    str | None,
-    typer.Option(
-        "--fail-on",
-        help="Exit with 1 from this severity on: error, warning, note or never; as configured by default.",
-        autocompletion=_complete_severity,
-        callback=_known_severity,
-    ),
-]
+
+
+def _known_rules(words: list[str] | None) -> list[str] | None:
+    """Words of `--select`, each rule apart: "JD1,JD3" is two."""
+    return (
+        None
+        if words is None
+        else [word.strip() for text in words for word in text.split(",") if word.strip()]
+    )
+
+
+COLORS = ("auto", "always", "never")
+
+
+def _color(when: str) -> str:
+    """Through the environment, which is where Rich and every worker look."""
+    if when not in COLORS:
+        raise UnknownNameError("--color setting", when, COLORS)
+    if when != "auto":
+        os.environ.pop("NO_COLOR", None)
+        os.environ.pop("FORCE_COLOR", None)
+        os.environ["FORCE_COLOR" if when == "always" else "NO_COLOR"] = "1"
+    return when
+
+
+def _formats_help() -> str:
+    return f"How to write the report: {', '.join(FORMATS.names())}. Repeatable, each with its --output."
+
+
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log what is being done to stderr.", callback=_log)
 ]
+
+Parameters = Mapping[str, tuple[Any, Any]]
+"""Names of parameters with annotation and default."""
+
+SHARED: Parameters = {
+    "formats": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--format",
+                metavar="FORMAT",
+                help=_formats_help(),
+                autocompletion=_complete_format,
+                callback=_known_formats,
+            ),
+        ],
+        None,
+    ),
+    "outputs": (
+        Annotated[
+            list[Path] | None,
+            typer.Option(
+                "--output",
+                "-o",
+                metavar="FILE",
+                help="Write to this file, in the format of its suffix; - is stdout. Repeatable.",
+                callback=_writable,
+            ),
+        ],
+        None,
+    ),
+    "fail_on": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--fail-on",
+                metavar="SEVERITY",
+                help="Exit with 1 from this severity on: error, warning, note or never; error by default.",
+                autocompletion=_complete_severity,
+                callback=_known_severity,
+            ),
+        ],
+        None,
+    ),
+    "strict": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--strict", help="Exit with 3 if anything at all was not examined, also if not named."
+            ),
+        ],
+        False,
+    ),
+    "select": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--select",
+                metavar="RULES",
+                help="Judge by these rules only: codes, beginnings such as JD3, or names. Repeatable.",
+                callback=_known_rules,
+            ),
+        ],
+        None,
+    ),
+    "ignore": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--ignore",
+                metavar="RULE[:PATH][=REASON]",
+                help="Set these findings aside, instead of those that the configuration ignores. Repeatable.",
+            ),
+        ],
+        None,
+    ),
+    "extend_ignore": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--extend-ignore",
+                metavar="RULE[:PATH][=REASON]",
+                help="The same besides those that the configuration ignores. Repeatable.",
+            ),
+        ],
+        None,
+    ),
+    "statistics": (
+        Annotated[
+            bool,
+            typer.Option("--statistics", help="Count the findings of each rule instead of listing them."),
+        ],
+        False,
+    ),
+    "config": (
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--config",
+                metavar="FILE",
+                help="jaxdoctor.yaml or pyproject.toml; the nearest from the working folder up by default.",
+            ),
+        ],
+        None,
+    ),
+    "color": (
+        Annotated[
+            str,
+            typer.Option(
+                "--color",
+                metavar="WHEN",
+                help="auto, always or never; auto obeys NO_COLOR and FORCE_COLOR.",
+                callback=_color,
+            ),
+        ],
+        "auto",
+    ),
+    "quiet": (QuietOption, False),
+    "verbose": (VerboseOption, False),
+}
+"""What every command takes that gives a report."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """The shared options of one call."""
+
+    formats: tuple[str, ...] = ()
+    outputs: tuple[Path, ...] = ()
+    selection: Selection
+    statistics: bool = False
+    quiet: bool = False
+
+    def configuration(self, inside: Sequence[Path] = ()) -> Config:
+        """The configuration that applies, after the outputs were found to fit their formats.
+
+        Raises:
+            UsageError: it cannot be used, or a format contradicts its file.
+        """
+        pair(self.formats, self.outputs)
+        return configuration(self.selection, inside)
+
+    @property
+    def destinations(self) -> list[Destination]:
+        """Each format with its file."""
+        return pair(self.formats, self.outputs)
+
+    def judging(self, config: Config) -> Callable[[Report], Report]:
+        """What applies the configuration to a report, and the options to how it is shown."""
+        return lambda report: replace(judged(report, config), statistics=self.statistics)
+
+    def publish(self, report: Report, config: Config) -> int:
+        """Judges what counts, writes the report, and returns the exit code."""
+        return self.write(judged(report, config), config)
+
+    def write(self, report: Report, config: Config) -> int:
+        """Writes a report that was judged already."""
+        return publish(
+            replace(report, statistics=self.statistics), self.formats, self.outputs, config.fail_on
+        )
+
+
+def reporting(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with a parameter `shared`: its command line takes the options of `SHARED` besides its own."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [one for one in signature.parameters.values() if one.name != "shared"]
+    taken = {option for one in own for option in _flags(one.annotation)}
+    added = {
+        name: (annotation, default)
+        for name, (annotation, default) in SHARED.items()
+        if not taken & set(_flags(annotation))
+    }
+
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        given = {name: values.pop(name) for name in added}
+        command(**values, shared=_shared(given))
+
+    parameters = [
+        *own,
+        *(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+            for name, (annotation, default) in added.items()
+        ),
+    ]
+    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    )
+    call.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+    return call
+
+
+def _flags(annotation: Any) -> Sequence[str]:
+    """The words that an option is given by; none of an argument."""
+    for extra in getattr(annotation, "__metadata__", ()):
+        if isinstance(extra, typer.models.OptionInfo):
+            return extra.param_decls or ()
+    return ()
+
+
+def _shared(given: Mapping[str, Any]) -> Shared:
+    return Shared(
+        formats=tuple(given["formats"] or ()),
+        outputs=tuple(given["outputs"] or ()),
+        statistics=given["statistics"],
+        quiet=given["quiet"],
+        selection=Selection(
+            config=given["config"],
+            select=tuple(given["select"] or ()),
+            ignore=tuple(given["ignore"] or ()),
+            extend_ignore=tuple(given["extend_ignore"] or ()),
+            strict=given["strict"],
+            fail_on=given["fail_on"],
+        ),
+    )

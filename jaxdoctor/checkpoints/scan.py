@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,12 +87,20 @@ def conclude(paths: Sequence[Path], checkpoints: Sequence[Checkpoint], options: 
             saved for run in runs for saved in run.checkpoints if saved.finished and saved.format != UNREAD
         ),
         series=tuple(run for run in map(_finished, runs) if len(run.checkpoints) > 1),
-        skipped=tuple(
-            Skipped(subject=saved.path, reason="its save is not finished")
-            for saved in checkpoints
-            if not saved.finished
-        ),
+        skipped=tuple(_skipped(paths, checkpoints)),
     )
+
+
+def _skipped(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> Iterator[Skipped]:
+    """Saves that are not finished, and names under which nothing is a checkpoint."""
+    for saved in checkpoints:
+        if not saved.finished:
+            named = Path(saved.path) in paths
+            yield Skipped(subject=saved.path, reason="its save is not finished", asked=named)
+    places = [Path(saved.path) for saved in checkpoints]
+    for path in paths:
+        if not any(place.is_relative_to(path) for place in places):
+            yield Skipped(subject=str(path), reason="there is no checkpoint in it", asked=True)
 
 
 def _judged(run: Series, rules: Sequence[Rule]) -> list[Finding]:

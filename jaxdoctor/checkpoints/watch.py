@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,8 +14,7 @@ from jaxdoctor.checkpoints.scan import BytesRead, conclude, read_checkpoint
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
-from jaxdoctor.reports.format import FORMATS
-from jaxdoctor.reports.publish import pair, severity_named
+from jaxdoctor.reports.publish import Destination, severity_named, worst_first, write
 from jaxdoctor.workers.progress import SILENT
 
 POLL_SECONDS = 2.0
@@ -28,27 +26,21 @@ Fingerprint = tuple[int, int, int]
 def watch(
     paths: Sequence[Path],
     options: Options,
-    formats: Sequence[str],
-    outputs: Sequence[Path],
-    fail_on: str,
+    destinations: Sequence[Destination],
+    judge: Callable[[Report], Report] = lambda report: report,
     *,
+    fail_on: str = "error",
     pause: Callable[[float], None] = time.sleep,
 ) -> int:
     """Reports each new checkpoint with what is newly wrong; after Ctrl-C, the exit code of all of it."""
     least = severity_named(fail_on)
-    destinations = [(FORMATS.load(name), path) for name, path in pair(formats, outputs)]
-    vigil = Vigil(paths, options)
+    vigil = Vigil(paths, options, judge)
     try:
         while True:
             news = vigil.look()
             if news is not None:
-                for form, path in destinations:
-                    if path is None:
-                        form.write(news, sys.stdout)
-                        sys.stdout.flush()
-                    else:
-                        with path.open("w", encoding="utf-8") as out:
-                            form.write(vigil.report(), out)
+                for name, path in destinations:
+                    write(news if path is None else vigil.report(), name, path)
             pause(POLL_SECONDS)
     except KeyboardInterrupt:
         return vigil.report().exit_code(least)
@@ -57,7 +49,13 @@ def watch(
 class Vigil:
     """What was judged so far, and what stood there at the last look."""
 
-    def __init__(self, paths: Sequence[Path], options: Options) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        options: Options,
+        judge: Callable[[Report], Report] = lambda report: report,
+    ) -> None:
+        self.judge = judge
         self.paths = paths
         self.options = options
         self.judged: dict[Path, Checkpoint] = {}
@@ -76,18 +74,21 @@ class Vigil:
             return None
         report = self.report()
         fresh = [finding for finding in report.findings if _identity(finding) not in self.told]
+        standing = [finding for finding in report.findings if _identity(finding) in self.told]
         self.told.update(map(_identity, fresh))
         paths = {saved.path for saved in new}
         return replace(
             report,
             examined=len(new),
             findings=tuple(fresh),
+            standing=tuple(standing),
             checkpoints=tuple(saved for saved in report.checkpoints if saved.path in paths),
         )
 
     def report(self) -> Report:
         """Everything judged so far."""
-        return conclude(self.paths, list(self.judged.values()), self.options)
+        report = self.judge(conclude(self.paths, list(self.judged.values()), self.options))
+        return replace(report, findings=worst_first(report.findings))
 
     def _settled(self) -> list[Found]:
         """Checkpoints not judged yet that look as they did at the last look."""

@@ -7,16 +7,10 @@ from typing import Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import (
-    FailOnOption,
-    FormatOption,
-    OutputOption,
-    PythonOption,
-    QuietOption,
-    VerboseOption,
-)
+from jaxdoctor.options import PythonOption, Shared, reporting
 
 
+@reporting
 def check_update(
     target: Annotated[
         str,
@@ -44,12 +38,9 @@ def check_update(
     time_limit: Annotated[
         float, typer.Option(min=1, help="Seconds until the worker process is ended.")
     ] = 120.0,
-    format_names: FormatOption = None,
-    output: OutputOption = None,
-    fail_on: FailOnOption = "error",
     python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
+    *,
+    shared: Shared,
 ) -> None:
     """Judge an update function's dtypes, weak types and counters before it runs.
 
@@ -57,12 +48,12 @@ def check_update(
     no array of the state is made, and nothing is compiled.
     """
     from jaxdoctor.errors import UnknownNameError
-    from jaxdoctor.reports.publish import publish
     from jaxdoctor.updates.check import X64_SETTINGS, Wish
     from jaxdoctor.updates.check import check_update as check
     from jaxdoctor.workers.interpreter import chosen, is_another
     from jaxdoctor.workers.progress import shown
 
+    config = shared.configuration()
     if x64 not in X64_SETTINGS:
         raise UnknownNameError("--x64 setting", x64, X64_SETTINGS)
     wish = Wish(
@@ -74,10 +65,11 @@ def check_update(
         time_limit=time_limit,
     )
     where = f" with {chosen()}" if is_another() else ""
-    typer.echo(f"executing {target}{where} in a process of its own, at most {time_limit:g} s", err=True)
-    with shown(quiet=quiet) as progress:
+    if not shared.quiet:
+        typer.echo(f"executing {target}{where} in a process of its own, at most {time_limit:g} s", err=True)
+    with shown(quiet=shared.quiet) as progress:
         report = check(wish, progress=progress)
-    raise typer.Exit(publish(report, format_names or [], output or [], fail_on))
+    raise typer.Exit(shared.publish(report, config))
 
 
 COMMAND = Command(check_update)

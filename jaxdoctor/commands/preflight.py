@@ -8,24 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import (
-    ConfiguredFailOnOption,
-    FormatOption,
-    OutputOption,
-    PythonOption,
-    QuietOption,
-    VerboseOption,
-)
+from jaxdoctor.errors import FINDINGS
+from jaxdoctor.options import PythonOption, Shared, reporting
 
 if TYPE_CHECKING:
     from jaxdoctor.config.settings import Config
 
 
+@reporting
 def preflight(
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", help="jaxdoctor.yaml or pyproject.toml; found upwards by default."),
-    ] = None,
     level: Annotated[
         int | None,
         typer.Option("--level", min=1, max=3, help="1 machine, scans, updates; 2 also rollouts; 3 closer."),
@@ -48,27 +39,24 @@ def preflight(
         float | None, typer.Option("--time-limit", min=1, metavar="SECONDS", help="For everything together.")
     ] = None,
     init: Annotated[bool, typer.Option("--init", help="Write a commented jaxdoctor.yaml and exit.")] = False,
-    formats: FormatOption = None,
-    outputs: OutputOption = None,
-    fail_on: ConfiguredFailOnOption = None,
     python: PythonOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
+    *,
+    shared: Shared,
 ) -> None:
     """Examine everything that jaxdoctor.yaml names, cheap before dear, in one report."""
     if init:
         from jaxdoctor.config.starter import write_starter
 
-        typer.echo(f"wrote {write_starter(config or Path('jaxdoctor.yaml'))}", err=True)
+        typer.echo(f"wrote {write_starter(shared.selection.config or Path('jaxdoctor.yaml'))}", err=True)
         return
     from jaxdoctor.preflight.baseline import write_baseline as record
     from jaxdoctor.preflight.run import Choice
     from jaxdoctor.preflight.run import preflight as examine
-    from jaxdoctor.reports.publish import publish, require_writable
+    from jaxdoctor.reports.publish import require_writable
     from jaxdoctor.workers.progress import shown
     from jaxdoctor.workers.stdout import chatter_to_stderr
 
-    chosen = _config(config)
+    chosen = _required(shared.configuration())
     if python is None and chosen.python is not None:
         from jaxdoctor.workers.interpreter import choose
 
@@ -80,28 +68,29 @@ def preflight(
         only=tuple(only or ()),
         changed_only=changed_only,
         baseline=baseline,
+        records=write_baseline,
         time_limit=time_limit,
     )
-    with chatter_to_stderr(), shown(quiet=quiet) as progress:
+    with chatter_to_stderr(), shown(quiet=shared.quiet) as progress:
         report = examine(chosen, choice, progress)
-    code = publish(report, formats or [], outputs or [], fail_on or chosen.fail_on)
+    code = shared.write(report, chosen)
     if write_baseline is not None:
-        record(report, write_baseline)
+        record(report, write_baseline, chosen.path)
         typer.echo(f"wrote {write_baseline}", err=True)
+        # What was found is what was to be recorded. What was not judged, or not there, is not in the file.
+        code = 0 if code == FINDINGS else code
     raise typer.Exit(code)
 
 
-def _config(path: Path | None) -> Config:
-    from jaxdoctor.config.settings import load
+def _required(config: Config) -> Config:
     from jaxdoctor.errors import ConfigError
 
-    chosen = load(path)
-    if chosen.path is None:
+    if config.path is None:
         raise ConfigError(
             "there is no jaxdoctor.yaml here or above, and no [tool.jaxdoctor] in a pyproject.toml",
             hint="write one with `jaxdoctor preflight --init`, or name one with --config",
         )
-    return chosen
+    return config
 
 
 COMMAND = Command(preflight)

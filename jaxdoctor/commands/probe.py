@@ -12,17 +12,11 @@ from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
 from jaxdoctor.machine.card import HERE, known_cards
 from jaxdoctor.models.scenario import SCENARIOS
-from jaxdoctor.options import (
-    FailOnOption,
-    FormatOption,
-    OutputOption,
-    PythonOption,
-    QuietOption,
-    VerboseOption,
-)
+from jaxdoctor.options import PythonOption, Shared, reporting
 from jaxdoctor.prescriptions.writers import WRITERS
 
 if TYPE_CHECKING:
+    from jaxdoctor.config.settings import Config
     from jaxdoctor.facts.report import Report
     from jaxdoctor.probe.ask import Ask
 
@@ -66,6 +60,7 @@ def _complete_card(incomplete: str) -> list[str]:
     return _complete(incomplete, [HERE, *(card.name for card in known_cards())])
 
 
+@reporting
 def probe(
     model: Annotated[
         str | None,
@@ -133,12 +128,9 @@ def probe(
             autocompletion=lambda incomplete: _complete(incomplete, list(WRITERS)),
         ),
     ] = None,
-    formats: FormatOption = None,
-    outputs: OutputOption = None,
-    fail_on: FailOnOption = "error",
     python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
+    *,
+    shared: Shared,
 ) -> None:
     """Replay a model at every precision: will it break on that card, by how many bits, what to set."""
     from jaxdoctor.errors import UsageError
@@ -163,8 +155,9 @@ def probe(
         time_limit=time_limit,
         cache=cache,
     )
-    report = _run(ask, scenario, card, quiet=quiet)
-    raise typer.Exit(_publish(report, emit, formats or [], outputs or [], fail_on))
+    config = shared.configuration()
+    report = _run(ask, scenario, card, quiet=shared.quiet)
+    raise typer.Exit(_publish(report, emit, shared, config))
 
 
 def _everywhere(name: str) -> Precision:
@@ -191,16 +184,17 @@ def _run(ask: Ask, scenario: str | None, card: str, *, quiet: bool) -> Report:
         return probing(ask, card=card, progress=progress)
 
 
-def _publish(report: Report, emit: str | None, formats: list[str], outputs: list[Path], fail_on: str) -> int:
+def _publish(report: Report, emit: str | None, shared: Shared, config: Config) -> int:
+    from jaxdoctor.config.selection import judged
     from jaxdoctor.facts.prescription import Prescription
-    from jaxdoctor.reports.publish import publish, severity_named
+    from jaxdoctor.reports.publish import severity_named
 
     if emit is None:
-        return publish(report, formats, outputs, fail_on)
-    if outputs:
-        publish(report, formats, outputs, fail_on)
+        return shared.publish(report, config)
+    if shared.outputs:
+        shared.publish(report, config)
     typer.echo(WRITERS[emit](report.prescription or Prescription()), nl=False)
-    return report.exit_code(severity_named(fail_on))
+    return judged(report, config).exit_code(severity_named(config.fail_on))
 
 
 COMMAND = Command(probe)

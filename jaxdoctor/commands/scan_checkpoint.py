@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import FailOnOption, FormatOption, OutputOption, QuietOption, VerboseOption
+from jaxdoctor.options import Shared, reporting
 
 if TYPE_CHECKING:
     from jaxdoctor.checkpoints.options import Options
 
 
+@reporting
 def scan_checkpoint(
     paths: Annotated[
         list[str], typer.Argument(help="Files, step folders, run folders or globs; - reads names from stdin.")
@@ -44,24 +45,20 @@ def scan_checkpoint(
         list[str] | None,
         typer.Option("--role", metavar="PATTERN=ROLE", help="As in '*/visits=counter'. Repeatable."),
     ] = None,
-    formats: FormatOption = None,
-    outputs: OutputOption = None,
-    fail_on: FailOnOption = "error",
     max_memory: Annotated[
         str, typer.Option("--max-memory", metavar="SIZE", help="Held at once at most, as in 512MiB.")
     ] = "512MiB",
     watch: Annotated[
         bool, typer.Option("--watch", help="Judge each checkpoint of a running job as it appears.")
     ] = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,  # noqa: ARG001 (its callback sets the log up)
+    *,
+    shared: Shared,
 ) -> None:
     """Judge the counters, dtypes and values of saved checkpoints; nothing in them is executed."""
     # Nothing here multiplies matrices, and starting BLAS threads is half of the time of loading NumPy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from jaxdoctor.checkpoints.discover import expand
     from jaxdoctor.checkpoints.scan import scan
-    from jaxdoctor.reports.publish import publish
     from jaxdoctor.workers.progress import shown
 
     options = _options(
@@ -74,13 +71,16 @@ def scan_checkpoint(
         memory=max_memory,
     )
     named = expand(paths, sys.stdin)
+    config = shared.configuration(inside=named)
     if watch:
         from jaxdoctor.checkpoints.watch import watch as watching
 
-        raise typer.Exit(watching(named, options, formats or [], outputs or [], fail_on))
-    with shown(quiet=quiet) as progress:
+        raise typer.Exit(
+            watching(named, options, shared.destinations, shared.judging(config), fail_on=config.fail_on)
+        )
+    with shown(quiet=shared.quiet) as progress:
         report = scan(named, options, progress)
-    raise typer.Exit(publish(report, formats or [], outputs or [], fail_on))
+    raise typer.Exit(shared.publish(report, config))
 
 
 def _depth(*, deep: bool, metadata_only: bool) -> str:

@@ -29,6 +29,8 @@ class ProbeEntry:
     seed: int = 0
     precision: tuple[str, ...] = ()
     time_limit: float | None = None
+    at: str = field(default="", compare=False)
+    """Where the configuration names it: "jaxdoctor.yaml:5"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class ScanEntry:
     expect_dtype: Mapping[str, str] = field(default_factory=dict)
     role: Mapping[str, str] = field(default_factory=dict)
     max_memory: str = "512MiB"
+    at: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,15 @@ class UpdateEntry:
     x64: str = "off"
     calls_per_second: float | None = None
     time_limit: float | None = None
+    at: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """Subjects that may stay unknown."""
+
+    subject: str
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +91,8 @@ class Config:
     level: int = 2
     select: tuple[str, ...] = ()
     ignore: tuple[Waiver, ...] = ()
+    allow_unknown: tuple[Allowance, ...] = ()
+    strict: bool = False
     severity: Mapping[str, str] = field(default_factory=dict)
     margin_bits: int | None = None
     fail_on: str = "error"
@@ -107,7 +121,7 @@ def load(path: Path | None, folder: Path | None = None) -> Config:
     document = parse(chosen)
     check(document, chosen)
     _check_rules(document, chosen)
-    return _config(document.plain, chosen)
+    return _config(document, chosen)
 
 
 def _check_rules(document: Located, path: Path) -> None:
@@ -115,8 +129,11 @@ def _check_rules(document: Located, path: Path) -> None:
     named: list[tuple[str, int | None]] = []
     if "select" in values:
         named += [(item.value, item.line) for item in values["select"].value]
-    if "ignore" in values:
-        named += [(item.value["rule"].value, item.value["rule"].line) for item in values["ignore"].value]
+    for item in values["ignore"].value if "ignore" in values else ():
+        rule = item.value["rule"]
+        named.append((rule.value, rule.line))
+        pattern = item.value["path"].value if "path" in item.value else None
+        _require_place(rule.value, pattern, f"{path}:{rule.line}" if rule.line else str(path))
     if "severity" in values:
         named += list(values["severity"].key_lines.items())
     for name, line in named:
@@ -124,10 +141,53 @@ def _check_rules(document: Located, path: Path) -> None:
 
 
 def _require_rule(name: str, where: str) -> None:
+    try:
+        require_rule(name)
+    except UnknownNameError as error:
+        raise ConfigError(f"{where}: {error}", hint=error.hint) from None
+
+
+HOSTILE = ("JD336", "hostile-content")
+"""What nobody ignores by accident: only with a path and a reason, and never by a baseline."""
+
+
+def names_a_place(pattern: str | None) -> bool:
+    """Whether a pattern of paths says where, and is not only wildcards."""
+    return pattern is not None and bool(pattern.strip("*?/.[]!"))
+
+
+def _require_place(rule: str, pattern: str | None, where: str) -> None:
+    if rule.upper().replace("-", "_") in {word.upper().replace("-", "_") for word in HOSTILE} and (
+        not names_a_place(pattern)
+    ):
+        raise ConfigError(
+            f"{where}: {rule} is ignored without a path",
+            hint="hostile content is ignored only at a path that you name, with the reason why you trust it",
+        )
+
+
+def waiver_named(text: str, option: str) -> Waiver:
+    """What `--ignore RULE[:PATH][=REASON]` means.
+
+    Raises:
+        UsageError: there is no such rule, or hostile content is to be ignored anywhere.
+    """
+    words, _, reason = text.partition("=")
+    rule, _, path = words.partition(":")
+    require_rule(rule.strip())
+    _require_place(rule.strip(), path or None, option)
+    return Waiver(rule=rule.strip(), path=path or None, reason=reason.strip() or f"{option} {words}")
+
+
+def require_rule(word: str) -> None:
+    """Insists that the word names a rule, or the beginning of codes.
+
+    Raises:
+        UnknownNameError: it does not.
+    """
     known = [*RULES.names(), *(rule.code for rule in RULES.load_all())]
-    if not any(matches(name, code_or_name, code_or_name) for code_or_name in known):
-        error = UnknownNameError("rule", name, known)
-        raise ConfigError(f"{where}: {error}", hint=error.hint)
+    if not any(matches(word, code_or_name, code_or_name) for code_or_name in known):
+        raise UnknownNameError("rule", word, known)
 
 
 def matches(word: str, code: str, name: str) -> bool:
@@ -136,13 +196,15 @@ def matches(word: str, code: str, name: str) -> bool:
     return begins or name == word.lower().replace("_", "-")
 
 
-def _config(values: dict[str, Any], path: Path) -> Config:
+def _config(document: Located, path: Path) -> Config:
+    values = document.plain
     keys = {
         "level": "level",
         "severity": "severity",
         "fail-on": "fail_on",
         "baseline": "baseline",
         "python": "python",
+        "strict": "strict",
     }
     told = {name: values[key] for key, name in keys.items() if key in values}
     if "time-limit" in values:
@@ -150,14 +212,22 @@ def _config(values: dict[str, Any], path: Path) -> Config:
     return Config(
         path=path,
         cards=tuple(values.get("machine", {}).get("cards", ())),
-        probes=tuple(ProbeEntry(**_fields(entry)) for entry in values.get("probe", ())),
-        scans=tuple(ScanEntry(**_fields(entry)) for entry in values.get("scan", ())),
-        updates=tuple(UpdateEntry(**_fields(entry)) for entry in values.get("update", ())),
+        probes=tuple(ProbeEntry(**entry) for entry in _entries(document, "probe", path)),
+        scans=tuple(ScanEntry(**entry) for entry in _entries(document, "scan", path)),
+        updates=tuple(UpdateEntry(**entry) for entry in _entries(document, "update", path)),
         select=tuple(values.get("select", ())),
         ignore=tuple(Waiver(**_fields(entry)) for entry in values.get("ignore", ())),
+        allow_unknown=tuple(Allowance(**_fields(entry)) for entry in values.get("allow-unknown", ())),
         margin_bits=values.get("tolerance", {}).get("margin-bits"),
         **told,
     )
+
+
+def _entries(document: Located, key: str, path: Path) -> list[dict[str, Any]]:
+    """The fields of each entry, and the line in which it begins."""
+    found = document.value.get(key)
+    entries = found.value if found is not None else []
+    return [{**_fields(one.plain), "at": f"{path}:{one.line}" if one.line else str(path)} for one in entries]
 
 
 def _fields(entry: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,9 @@ class Location:
     line: int | None = None
     """A line of `path`, counted from 1."""
 
+    file: str | None = None
+    """The file as seen from the repository's root; None: it is no file, or that is not known yet."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
@@ -70,6 +73,11 @@ class Finding:
     fix: str | None = None
     go_back: bool = False
     """Whether the fix is to restore an older checkpoint. Not written into reports."""
+    fingerprint: str | None = None
+    """What it is recognised by in a later run: its rule and its place, from a folder that does not move."""
+
+    content: str | None = None
+    """The same with what is in the file instead of where the file stands; None: the place is no file."""
 
 
 INTERRUPTED = "interrupted"
@@ -82,6 +90,20 @@ class Skipped:
 
     subject: str
     reason: str
+    asked: bool = False
+    """Whether the user or the configuration named it: the run is then no success without it."""
+
+    misuse: bool = False
+    """Whether what was named is not there, or cannot be meant."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reused:
+    """A subject that has not changed, and whose earlier result stands."""
+
+    subject: str
+    when: str
+    """When it was judged, as people read it: "2026-03-01 12:30"."""
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from jaxdoctor.errors import FINDINGS, NOTHING_EXAMINED, interruption
+from jaxdoctor.errors import FINDINGS, MISUSE, NOTHING_EXAMINED, interruption
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Environment
-from jaxdoctor.facts.finding import Finding, Ignored, Severity, Skipped
-from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.finding import Finding, Ignored, Reused, Severity, Skipped
+from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.prescription import Prescription
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import Signature
@@ -36,16 +37,68 @@ class Report:
     ignored: tuple[Ignored, ...] = ()
     """What the configuration or a baseline sets aside: shown, and never failed on."""
 
+    reused: tuple[Reused, ...] = ()
+    """Subjects that count as examined by an earlier run."""
+
+    allowed: Mapping[str, str] = field(default_factory=dict)
+    """Subjects that may stay unknown, with the reason."""
+
+    strict: bool = False
+    """Whether everything that was not examined fails, not only what was asked for."""
+
+    configured: str | None = None
+    """The file whose settings were applied, as seen from the working folder."""
+
+    configuration_file: str | None = None
+    """The same as seen from `root`."""
+
+    root: str | None = None
+    """The folder that the findings' files start from, as an absolute path."""
+
+    statistics: bool = False
+    """Whether formats for people count the findings of each rule instead of listing them."""
+
+    standing: tuple[Finding, ...] = ()
+    """Of a series of reports on one job: findings of earlier reports that still hold."""
+
     partial: bool = False
     """Interrupted: what was found so far."""
+
+    ended_with: int | None = None
+    """Of a partial report that was read from a file: its exit code."""
 
     fail_on: Severity | None = Severity.ERROR
     """What `--fail-on` said, so that a format can tell the exit code; None: never."""
 
+    @property
+    def unexamined(self) -> tuple[Skipped, ...]:
+        """Everything that has no result: what was skipped, and rollouts whose verdict is unknown."""
+        named = {one.subject for one in self.skipped}
+        unknown = (
+            Skipped(subject=outcome.subject, reason=outcome.reason or "its verdict is unknown", asked=True)
+            for outcome in self.outcomes
+            if outcome.verdict is Verdict.UNKNOWN and outcome.subject not in named
+        )
+        return (*self.skipped, *unknown)
+
+    @property
+    def unjudged(self) -> tuple[Skipped, ...]:
+        """What fails the run: it was asked for, has no result, and is not allowed to be unknown."""
+        unknown = {outcome.subject for outcome in self.outcomes if outcome.verdict is Verdict.UNKNOWN}
+        return tuple(
+            one
+            for one in self.unexamined
+            if (one.asked or self.strict or one.subject in unknown) and one.subject not in self.allowed
+        )
+
     def exit_code(self, fail_on: Severity | None) -> int:
-        """0, 1, 3 or, for a partial report, 130 or 143; with None for `fail_on` findings never fail."""
+        """0, 1, 2, 3 or, for a partial report, 130 or 143; with None for `fail_on` findings never fail."""
         if self.partial:
-            return interruption()
+            return self.ended_with or interruption()
+        if any(one.misuse for one in self.skipped):
+            return MISUSE
         if fail_on is not None and any(finding.severity >= fail_on for finding in self.findings):
             return FINDINGS
-        return 0 if self.examined else NOTHING_EXAMINED
+        if self.unjudged or not (self.examined or self.allowed):
+            return NOTHING_EXAMINED
+        return 0

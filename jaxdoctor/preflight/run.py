@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jaxdoctor.config.selection import judged
 from jaxdoctor.config.settings import Config
-from jaxdoctor.config.waivers import weighed
-from jaxdoctor.errors import JaxdoctorError
-from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
+from jaxdoctor.errors import JaxdoctorError, UsageError
+from jaxdoctor.facts.finding import INTERRUPTED, Finding, Reused, Skipped
 from jaxdoctor.facts.outcome import Demand, Outcome
 from jaxdoctor.facts.report import Report
-from jaxdoctor.preflight.baseline import against
+from jaxdoctor.preflight.baseline import against, known
 from jaxdoctor.preflight.memory import Memory
 from jaxdoctor.preflight.subjects import Subject, subjects
 from jaxdoctor.prescriptions.from_findings import advice
@@ -37,6 +37,9 @@ class Choice:
     only: tuple[str, ...] = ()
     changed_only: bool = False
     baseline: Path | None = None
+    records: Path | None = None
+    """The baseline that is written from the report: it need not be there yet."""
+
     time_limit: float | None = None
 
 
@@ -46,16 +49,27 @@ def preflight(
     """Examines every subject within one time limit; what could not be examined is said.
 
     Raises:
-        UsageError: `only` names nothing, or the baseline cannot be used.
+        UsageError: `only` names nothing, what the configuration names is not there, or the baseline cannot be
+            used.
     """
     todo = subjects(config, choice.level or config.level, choice.only)
+    path = _baseline(config, choice)
+    if path is not None:
+        known(path, config.path)  # what is wrong with it is said before the work
     run = _Run(config, choice, progress, memory or Memory())
     report = replace(run.report(todo), subject=str(config.path or "this machine"))
-    report = weighed(_demanding(report, config), config)
+    report = judged(_demanding(report, config), config)
+    return report if path is None else against(report, path, config.path)
+
+
+def _baseline(config: Config, choice: Choice) -> Path | None:
+    """The baseline to compare with; none where this run is to write that very file."""
     path = choice.baseline
     if path is None and config.baseline is not None:
         path = config.folder / config.baseline
-    return report if path is None else against(report, path)
+    if path is not None and choice.records is not None and path.resolve() == choice.records.resolve():
+        return None
+    return path
 
 
 def _demanding(report: Report, config: Config) -> Report:
@@ -84,7 +98,9 @@ class _Run:
         except KeyboardInterrupt:
             partial = True
             began = len(self.reports) + len(self.skipped)
-            self.skipped += [Skipped(subject=one.name, reason=INTERRUPTED) for one in todo[began:]]
+            self.skipped += [
+                Skipped(subject=one.name, reason=INTERRUPTED, asked=True) for one in todo[began:]
+            ]
         return _together(self.reports, self.skipped, partial=partial)
 
     def _examine(self, subject: Subject) -> None:
@@ -92,29 +108,49 @@ class _Run:
             return
         left = self.deadline - time.monotonic()
         if left < LEAST_SECONDS:
-            reason = f"the time limit of {self.seconds:g} s was reached before it began"
-            self.skipped.append(Skipped(subject=subject.name, reason=reason))
+            self._skip(subject, f"the time limit of {self.seconds:g} s was reached before it began")
             return
         tell(f"{subject.kind} {subject.name}, {left:.0f} s left")
         self.progress.stage(f"{subject.kind} {subject.name}")
         try:
             report = subject.examine(min(left, subject.time_limit or left), self.progress)
-        except JaxdoctorError as error:
-            self.skipped.append(Skipped(subject=subject.name, reason=f"{error}; {error.hint}"))
+        except UsageError as error:
+            where = f"{subject.at}: " if subject.at else ""
+            self._skip(subject, f"{where}{error}; {error.hint}", misuse=True)
             return
-        self.reports.append((subject, report))
-        if self.choice.changed_only and subject.cached and report.examined:
+        except JaxdoctorError as error:
+            self._skip(subject, f"{error}; {error.hint}")
+            return
+        self.reports.append((subject, _of_subject(report, subject)))
+        if self.choice.changed_only and subject.cached and report.examined and not report.unjudged:
             self.memory.keep(subject, report)
+
+    def _skip(self, subject: Subject, reason: str, *, misuse: bool = False) -> None:
+        self.skipped.append(Skipped(subject=subject.name, reason=reason, asked=True, misuse=misuse))
 
     def _recalled(self, subject: Subject) -> bool:
         """Whether an unchanged subject's earlier result was taken; the report says that it was."""
         known = self.memory.recall(subject) if self.choice.changed_only and subject.cached else None
         if known is None:
             return False
-        reason = f"unchanged since {known.when}; its findings are those of then"
-        note = Skipped(subject=subject.name, reason=reason)
-        self.reports.append((subject, replace(known.report, skipped=(*known.report.skipped, note))))
+        earlier = _of_subject(known.report, subject)
+        reused = Reused(subject=subject.name, when=known.when)
+        self.reports.append((subject, replace(earlier, reused=(reused,))))
         return True
+
+
+def _of_subject(report: Report, subject: Subject) -> Report:
+    """The report with what it skipped named after the subject, which was asked for."""
+    if report.examined == 0 and not any(one.asked for one in report.unexamined):
+        reasons = "; ".join(dict.fromkeys(one.reason for one in report.skipped)) or "nothing was judged"
+        return replace(report, skipped=(Skipped(subject=subject.name, reason=reasons, asked=True),))
+    names = {outcome.subject for outcome in report.outcomes}
+    return replace(
+        report,
+        skipped=tuple(
+            replace(one, subject=subject.name) if one.subject in names else one for one in report.skipped
+        ),
+    )
 
 
 def _together(
@@ -142,6 +178,7 @@ def _together(
         signatures=tuple(signature for report in told for signature in report.signatures),
         prescription=merged(prescriptions) if PRESCRIBING & {one.kind for one, _ in reports} else None,
         skipped=tuple(dict.fromkeys([*(one for report in told for one in report.skipped), *skipped])),
+        reused=tuple(one for report in told for one in report.reused),
         partial=partial or any(report.partial for report in told),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from jaxdoctor.checkpoints.options import SCAN, Options
 from jaxdoctor.checkpoints.roles import Assignment, expected_dtype, role_named
 from jaxdoctor.checkpoints.statistics import Depth
 from jaxdoctor.config.settings import Config, ProbeEntry, ScanEntry, UpdateEntry
-from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.errors import ConfigError, UnknownNameError, UsageError
 from jaxdoctor.facts.precision import precision_named
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Expectations
@@ -54,6 +55,14 @@ class Subject:
     """Within its kind, what is cheaper comes first."""
 
     time_limit: float | None = None
+    at: str = ""
+    """Where the configuration names it: "jaxdoctor.yaml:5"."""
+
+    level: int = 1
+    """From which level on it is examined."""
+
+    named: tuple[str, ...] = ()
+    """Files, folders and globs that the entry names, as seen from the working folder."""
 
     @property
     def cached(self) -> bool:
@@ -66,19 +75,36 @@ def subjects(config: Config, level: int, only: tuple[str, ...] = ()) -> list[Sub
 
     Raises:
         UnknownNameError: `only` names nothing.
+        ConfigError: what an entry names is not there, whatever the level.
     """
-    found = [
-        *_machines(config),
-        *map(_Here(config).scan, config.scans),
-        *map(_Here(config).update, config.updates),
-    ]
-    if level > 1:
-        found += [probe for entry in config.probes for probe in _Here(config).probes(entry, level)]
+    here = _Here(config)
+    found = [*_machines(config), *map(here.scan, config.scans), *map(here.update, config.updates)]
+    found += [probe for entry in config.probes for probe in here.probes(entry, level)]
     found.sort(key=lambda subject: (KINDS.index(subject.kind), subject.cost))
     for word in only:
         if not any(_means(word, subject) for subject in found):
             raise UnknownNameError("subject", word, [*KINDS, *(subject.name for subject in found)])
-    return [subject for subject in found if not only or any(_means(word, subject) for word in only)]
+    chosen = [subject for subject in found if not only or any(_means(word, subject) for word in only)]
+    for subject in chosen:
+        _require(subject, config)
+    reached = [subject for subject in chosen if subject.level <= level]
+    if chosen and not reached:
+        raise UsageError(
+            f"level {level} examines none of what --only names", hint=f"give --level {chosen[0].level}"
+        )
+    return reached
+
+
+def _require(subject: Subject, config: Config) -> None:
+    """Insists that everything is there that an entry names."""
+    for path in subject.named:
+        found = glob.has_magic(path) and any(glob.iglob(path, recursive=True))  # noqa: PTH207 (it may be absolute)
+        if not found and not os.path.lexists(path):
+            what = f"nothing matches {path}" if glob.has_magic(path) else f"{path} does not exist"
+            raise ConfigError(
+                f"{subject.at or 'the configuration'}: {what}",
+                hint=f"correct the name, or take the entry out; paths start from {config.folder}",
+            )
 
 
 def _means(word: str, subject: Subject) -> bool:
@@ -100,6 +126,11 @@ def _machine(card: str, name: str) -> Examine:
     return examine
 
 
+def _plain(entry: ProbeEntry | ScanEntry | UpdateEntry) -> dict[str, Any]:
+    """What was asked for, wherever in the configuration it stands."""
+    return {name: value for name, value in asdict(entry).items() if name != "at"}
+
+
 class _Here:
     """Entries of a configuration, whose paths start from its folder."""
 
@@ -116,10 +147,12 @@ class _Here:
         return Subject(
             kind="scan",
             name=path,
-            entry=asdict(asked),
+            entry=_plain(asked),
             inputs=(Path(path),),
             examine=lambda seconds, progress: _scanned(asked, seconds, progress),
             cost=DEPTHS.index(entry.depth),
+            at=entry.at,
+            named=(path,),
         )
 
     def update(self, entry: UpdateEntry) -> Subject:
@@ -130,11 +163,13 @@ class _Here:
         return Subject(
             kind="update",
             name=target,
-            entry=asdict(asked),
+            entry=_plain(asked),
             # Whatever it imports may change it, so all Python code beside the configuration counts.
             inputs=tuple(sorted(self.config.folder.rglob("*.py"))),
             examine=lambda seconds, progress: _checked(asked, seconds, progress),
             time_limit=entry.time_limit,
+            at=entry.at,
+            named=(self.path(file),) if is_file else (),
         )
 
     def probes(self, entry: ProbeEntry, level: int) -> Iterator[Subject]:
@@ -147,11 +182,14 @@ class _Here:
             yield Subject(
                 kind="probe",
                 name=name if card == HERE else f"{name} on {card}",
-                entry=asdict(asked),
+                entry=_plain(asked),
                 inputs=(*files, *([Path(controls)] if controls else [])),
                 examine=_probed(asked, card),
                 cost=(asked.steps or 100) * (asked.replays or 16) * (asked.level or level),
                 time_limit=entry.time_limit,
+                at=entry.at,
+                level=2,
+                named=tuple(one for one in (model, controls) if one is not None),
             )
 
 

@@ -15,8 +15,14 @@ class Format:
     """One way to write a report. It writes to the stream that it is given and does nothing else."""
 
     write: Callable[[Report, TextIO], None]
-    suffix: str
-    """What `--output` files of this format usually end in: ".sarif"."""
+    suffixes: tuple[str, ...]
+    """What `--output` files of this format end in: ".sarif". A file that ends so is of this format."""
+
+    accepts: tuple[str, ...] = ()
+    """What they may end in as well, where `--format` names the format."""
+
+    for_logs: bool = False
+    """Whether it is read where it is printed, and not from a file."""
 
 
 FORMATS = Folder("jaxdoctor.reports.formats", Format, noun="format")

@@ -1,22 +1,24 @@
-"""Reports read back from `jaxdoctor.report/1`, as far as merging and comparing needs them.
-
-Leaves of checkpoints are not in the file, so checkpoints and series are not read back.
-"""
+"""Reports read back from `jaxdoctor.report/1`: what is written again is the same, in every format."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.finding import Finding, Ignored, Location, Severity, Skipped
+from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.facts.delivery import Arithmetic, Delivery
+from jaxdoctor.facts.environment import Accelerator, Environment
+from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
 from jaxdoctor.facts.outcome import Outcome, RolledInC, Verdict
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.report import Report
-from jaxdoctor.facts.signature import LeafSignature, Signature
+from jaxdoctor.facts.series import Series
+from jaxdoctor.facts.signature import Fate, LeafSignature, Signature, UpdateCounter
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.reports.json_written import SCHEMA
 
@@ -45,20 +47,97 @@ def read(path: Path) -> Report:
 
 
 def received(document: Mapping[str, Any]) -> Report:
-    """The report that a document tells of."""
+    """The report that a document holds."""
     prescription = document.get("prescription")
+    fail_on = document.get("fail_on", "error")
+    exit_code = document["exit_code"]
+    checkpoints = tuple(map(_checkpoint, document.get("checkpoints", ())))
     return Report(
         command=document["command"],
         subject=document["subject"],
-        examined=0 if document["exit_code"] == 3 else 1,  # noqa: PLR2004 (nothing was examined)
+        # A report of a version that did not write how many: nothing was examined only where it exits so.
+        examined=document.get("examined", 0 if exit_code == NOTHING_EXAMINED else 1),
+        environment=_environment(document["environment"]) if "environment" in document else None,
         findings=tuple(map(_finding, document["findings"])),
+        standing=tuple(map(_finding, document.get("standing", ()))),
         ignored=tuple(Ignored(_finding(entry), entry["reason"]) for entry in document.get("ignored", ())),
+        deliveries=tuple(map(_delivery, document.get("deliveries", ()))),
         outcomes=tuple(_outcomes(document)),
+        checkpoints=checkpoints,
+        series=tuple(_series(entry, checkpoints) for entry in document.get("series", ())),
         signatures=tuple(map(_signature, document.get("signatures", ()))),
         prescription=None if prescription is None else _prescription(prescription),
-        skipped=tuple(Skipped(**entry) for entry in document.get("skipped", ())),
+        skipped=tuple(map(_skipped, document.get("skipped", ()))),
+        reused=tuple(Reused(**entry) for entry in document.get("reused", ())),
+        allowed=document.get("allowed", {}),
+        strict=document.get("strict", False),
+        configured=document.get("configured"),
+        configuration_file=document.get("configuration_file"),
+        root=document.get("root"),
         partial=document.get("partial", False),
+        ended_with=exit_code if document.get("partial") else None,
+        fail_on=None if fail_on == "never" else Severity[fail_on.upper()],
     )
+
+
+def _skipped(entry: Mapping[str, Any]) -> Skipped:
+    return Skipped(**{name: value for name, value in entry.items() if name != "allowed"})
+
+
+def _known(kind: type[Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of an entry that are fields of the type, lists as tuples: a newer version may write more."""
+    names = {field.name for field in fields(kind)}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in entry.items()
+        if name in names
+    }
+
+
+def _environment(entry: Mapping[str, Any]) -> Environment:
+    here = entry.get("here")
+    values = {
+        **_known(Environment, entry),
+        "accelerator": Accelerator(**_known(Accelerator, entry["accelerator"])),
+        "here": None if here is None else Accelerator(**_known(Accelerator, here)),
+    }
+    return Environment(**values)
+
+
+def _delivery(entry: Mapping[str, Any]) -> Delivery:
+    numbers = {
+        name: None if entry[name] is None else float(entry[name])
+        for name in ("max_relative_error", "milliseconds")
+    }
+    return Delivery(**{**_known(Delivery, entry), **numbers, "arithmetic": Arithmetic(entry["arithmetic"])})
+
+
+def _checkpoint(entry: Mapping[str, Any]) -> Checkpoint:
+    """Its leaves have a role and a dtype, as many as there were: the file does not say more of them."""
+    leaves = tuple(
+        Leaf(path="", dtype=dtype, shape=(), role=Role(role))
+        for role, dtypes in entry["dtypes"].items()
+        for dtype, number in dtypes.items()
+        for _ in range(number)
+    )
+    return Checkpoint(**{**_known(Checkpoint, entry), "leaves": leaves})
+
+
+def _series(entry: Mapping[str, Any], checkpoints: Sequence[Checkpoint]) -> Series:
+    """Its checkpoints hold the counters, with the values that the file has."""
+    known = {saved.path: saved for saved in checkpoints}
+    members = []
+    for index, (path, step) in enumerate(zip(entry["checkpoints"], entry["steps"], strict=True)):
+        counters = tuple(
+            Leaf(
+                path=one["leaf"], dtype=one["dtype"], shape=(), role=Role.COUNTER, value=one["values"][index]
+            )
+            for one in entry["counters"]
+            if one["values"][index] is not None
+        )
+        saved = known.get(path) or Checkpoint(path=path, format="", leaves=())
+        members.append(replace(saved, leaves=counters, step=step))
+    return Series(path=entry["path"], checkpoints=tuple(members))
 
 
 def _finding(entry: Mapping[str, Any]) -> Finding:
@@ -70,6 +149,8 @@ def _finding(entry: Mapping[str, Any]) -> Finding:
         message=entry["message"],
         evidence=entry["evidence"],
         fix=entry["fix"],
+        fingerprint=entry.get("fingerprint"),
+        content=entry.get("content_fingerprint"),
     )
 
 
@@ -110,8 +191,21 @@ def _trial(entry: Mapping[str, Any]) -> Trial:
 
 
 def _signature(entry: Mapping[str, Any]) -> Signature:
-    leaves = tuple(LeafSignature(**{**leaf, **_shapes(leaf)}) for leaf in entry["leaves"])
-    return Signature(target=entry["target"], rounds=entry["rounds"], leaves=leaves)
+    values = {
+        **_known(Signature, entry),
+        "leaves": tuple(LeafSignature(**{**leaf, **_shapes(leaf)}) for leaf in entry["leaves"]),
+        "counters": tuple(map(_counter, entry.get("counters", ()))),
+    }
+    seconds = [
+        counter["calls"] / counter["seconds"]
+        for counter in entry.get("counters", ())
+        if counter.get("calls") and counter.get("seconds")
+    ]
+    return Signature(**{**values, "calls_per_second": seconds[0] if seconds else None})
+
+
+def _counter(entry: Mapping[str, Any]) -> UpdateCounter:
+    return UpdateCounter(**{**_known(UpdateCounter, entry), "fate": Fate(entry["fate"])})
 
 
 def _shapes(leaf: Mapping[str, Any]) -> dict[str, tuple[int, ...] | None]:

@@ -14,7 +14,7 @@ from jaxdoctor import __version__
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
-from jaxdoctor.facts.finding import Finding, Ignored, Location
+from jaxdoctor.facts.finding import Finding, Ignored, Location, Skipped
 from jaxdoctor.facts.histories import histories
 from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.prescription import Prescription, Setting
@@ -22,7 +22,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import LaterError, Signature
 from jaxdoctor.facts.trial import Trial
-from jaxdoctor.reports.wording import worst
+from jaxdoctor.reports.wording import statistics, worst
 
 SCHEMA = "jaxdoctor.report/1"
 
@@ -38,6 +38,11 @@ def written(report: Report) -> dict[str, Any]:
         "partial": True if report.partial else None,
         "environment": None if report.environment is None else _environment(report.environment),
         "findings": [_finding(finding) for finding in report.findings],
+        "statistics": [
+            {"code": one.code, "name": one.name, "severity": one.severity.word, "count": number}
+            for one, number in (statistics(report.findings) if report.statistics else ())
+        ],
+        "standing": [_finding(finding) for finding in report.standing],
         "ignored": [_ignored(ignored) for ignored in report.ignored],
         "deliveries": [_delivery(delivery) for delivery in report.deliveries],
         "trials": [_trial(trial) for outcome in report.outcomes for trial in outcome.trials],
@@ -47,7 +52,16 @@ def written(report: Report) -> dict[str, Any]:
         "series": [_series(series) for series in report.series],
         "signatures": [_signature(signature) for signature in report.signatures],
         "prescription": None if report.prescription is None else _prescription(report.prescription),
-        "skipped": [{"subject": skipped.subject, "reason": skipped.reason} for skipped in report.skipped],
+        "skipped": [_skipped(skipped, report) for skipped in report.skipped],
+        "not_examined": len(report.unexamined) or None,
+        "reused": [{"subject": reused.subject, "when": reused.when} for reused in report.reused],
+        "allowed": dict(report.allowed) or None,
+        "strict": True if report.strict else None,
+        "examined": report.examined,
+        "configured": report.configured,
+        "configuration_file": report.configuration_file,
+        "root": report.root,
+        "fail_on": "never" if report.fail_on is None else report.fail_on.word,
         "exit_code": report.exit_code(report.fail_on),
     }
     always = {"findings", "exit_code", "verdict", "required_bits", "delivered_bits", "margin_bits"}
@@ -128,6 +142,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "evidence": finding.evidence,
         "fix": finding.fix,
+        **({} if finding.fingerprint is None else {"fingerprint": finding.fingerprint}),
+        **({} if finding.content is None else {"content_fingerprint": finding.content}),
     }
 
 
@@ -136,7 +152,24 @@ def _ignored(ignored: Ignored) -> dict[str, Any]:
 
 
 def _location(location: Location) -> dict[str, Any]:
-    return {"path": location.path, "leaf": location.leaf, "step": location.step, "line": location.line}
+    return {
+        "path": location.path,
+        "leaf": location.leaf,
+        "step": location.step,
+        "line": location.line,
+        **({} if location.file is None else {"file": location.file}),
+    }
+
+
+def _skipped(skipped: Skipped, report: Report) -> dict[str, Any]:
+    allowed = report.allowed.get(skipped.subject)
+    return {
+        "subject": skipped.subject,
+        "reason": skipped.reason,
+        "asked": skipped.asked,
+        **({"misuse": True} if skipped.misuse else {}),
+        **({} if allowed is None else {"allowed": allowed}),
+    }
 
 
 def _delivery(delivery: Delivery) -> dict[str, Any]:

@@ -28,6 +28,8 @@ from jaxdoctor.reports.wording import (
     precision,
     price,
     signed,
+    statistics,
+    summary,
     tally,
     worth_showing,
 )
@@ -49,7 +51,7 @@ def markdown(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     yield f"# jaxdoctor {text(report.command)}: {text(report.subject)}"
     yield ""
-    yield f"**{tally(report.findings)}**, {counted(report.examined, 'subject')} examined."
+    yield f"**{text(tally(report.findings))}**{text(summary(report).removeprefix(tally(report.findings)))}."
     if report.partial:
         yield ""
         yield "Interrupted: this is only what was found until then."
@@ -85,6 +87,11 @@ def _findings(report: Report) -> Iterator[str]:
     links = {known: url(rule) for known, rule in rules_of(ordered).items()}
     yield ""
     yield "## Findings"
+    if report.statistics:
+        rows = statistics(report.findings)
+        counts = ((f"{number:,}", one.severity.word, f"{one.code} {text(one.name)}") for one, number in rows)
+        yield from table(("findings", "severity", "rule"), counts)
+        return
     yield from table(
         ("severity", "rule", "where", "what", "fix"), (_finding(finding, links) for finding in ordered)
     )
@@ -211,12 +218,20 @@ def _aside(report: Report) -> Iterator[str]:
             where = place(finding.location)
             subject = f"{finding.code} {text(finding.name)} {code(where) if where else ''}"
             yield f"- {subject}: {text(ignored.reason)}"
-    if report.skipped:
+    if report.unexamined:
         yield ""
         yield "## Not examined"
         yield ""
-        for skipped in report.skipped[:MOST_FINDINGS]:
-            yield f"- {code(skipped.subject)}: {text(skipped.reason)}"
+        for skipped in report.unexamined[:MOST_FINDINGS]:
+            allowed = report.allowed.get(skipped.subject)
+            why = f" (allowed: {text(allowed)})" if allowed else ""
+            yield f"- {code(skipped.subject)}: {text(skipped.reason)}{why}"
+    if report.reused:
+        yield ""
+        yield "## Unchanged"
+        yield ""
+        for reused in report.reused[:MOST_FINDINGS]:
+            yield f"- {code(reused.subject)}: its result is that of {text(reused.when)}"
 
 
 def _prescription(report: Report) -> Iterator[str]:

@@ -9,12 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.errors import UnknownNameError, UsageError
-from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.finding import Finding, Severity
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import FORMATS
 from jaxdoctor.workers.stdout import to_stdout
 
 NEVER = "never"
+
+STDOUT = Path("-")
+
+Destination = tuple[str, Path | None]
+"""A format's name and its file; None: stdout."""
 
 
 def severity_named(name: str) -> Severity | None:
@@ -31,32 +36,74 @@ def severity_named(name: str) -> Severity | None:
     return words[name]
 
 
-def pair(formats: Sequence[str], outputs: Sequence[Path]) -> list[tuple[str, Path | None]]:
-    """Which format goes where: the first `--format` into the first `--output`, and so on.
+def pair(formats: Sequence[str], outputs: Sequence[Path]) -> list[Destination]:
+    """Which format goes where: a file takes the format of its suffix, any other the next that is left.
 
-    A format without an output goes to stdout, and only one may. An output without a format takes the
-    format that its suffix names.
+    A format that no file takes goes to stdout, as does what is written to "-"; only one may.
 
     Raises:
-        UsageError: two formats for stdout, or a suffix that names no format.
+        UsageError: two formats for stdout, a suffix that names no format, or one that names another.
     """
-    pairs: list[tuple[str, Path | None]] = list(zip(formats, outputs, strict=False))
-    spare_formats, spare_outputs = formats[len(outputs) :], outputs[len(formats) :]
-    if len(spare_formats) > 1:
+    left = list(formats)
+    by_suffix = {path: _taken(path, left) for path in outputs if _suffix_format(path) is not None}
+    pairs: list[Destination] = []
+    for path in outputs:
+        if path in by_suffix:
+            pairs.append((by_suffix[path] or _suffix_format(path) or "", path))
+        elif left:
+            pairs.append((left.pop(0), None if path == STDOUT else path))
+        elif path == STDOUT:
+            pairs.append(("terminal", None))
+        else:
+            raise UsageError(f"no format is known by the suffix of {path}", hint="name one with --format")
+    spare = [path for path, name in by_suffix.items() if name is None]
+    if left and spare and _contradicts(left[0], formats, outputs):
+        named = _suffix_format(spare[0])
         raise UsageError(
-            f"{len(spare_formats)} formats are left for stdout: {', '.join(spare_formats)}",
+            f"--format {left[0]} contradicts --output {spare[0]}, which is {named} by its suffix",
+            hint=f"leave --format out, or name the file {spare[0].stem}{FORMATS.load(left[0]).suffixes[0]}; "
+            f"`--format {left[0]} --output -` writes to stdout",
+        )
+    pairs += [(name, None) for name in left]
+    on_stdout = [name for name, path in pairs if path is None]
+    if len(on_stdout) > 1:
+        raise UsageError(
+            f"{len(on_stdout)} formats are left for stdout: {', '.join(on_stdout)}",
             hint="give --output FILE for all but one of them",
         )
-    pairs += [(name, None) for name in spare_formats]
-    pairs += [(_by_suffix(path), path) for path in spare_outputs]
     return pairs or [("terminal", None)]
 
 
-def _by_suffix(path: Path) -> str:
-    for name in FORMATS.names():
-        if FORMATS.load(name).suffix == path.suffix:
+def _taken(path: Path, left: list[str]) -> str | None:
+    """The first of the formats that may stand in a file of that suffix, taken out of them."""
+    for name in left:
+        if _fits(path, name):
+            left.remove(name)
             return name
-    raise UsageError(f"no format is known by the suffix of {path}", hint="name one with --format")
+    return None
+
+
+def _fits(path: Path, name: str) -> bool:
+    form = FORMATS.load(name)
+    return path.name.endswith((*form.suffixes, *form.accepts))
+
+
+def _suffix_format(path: Path) -> str | None:
+    """The format whose suffix a file has: of several the longest."""
+    found = [
+        (len(suffix), name)
+        for name in FORMATS.names()
+        for suffix in FORMATS.load(name).suffixes
+        if path.name.endswith(suffix)
+    ]
+    return max(found)[1] if found else None
+
+
+def _contradicts(name: str, formats: Sequence[str], outputs: Sequence[Path]) -> bool:
+    """Whether a format that is left was meant for a file: one for logs may be for stdout."""
+    if FORMATS.load(name).for_logs:
+        return len(formats) == len(outputs)
+    return len(formats) <= len(outputs)
 
 
 def require_writable(path: Path) -> None:
@@ -65,6 +112,8 @@ def require_writable(path: Path) -> None:
     Raises:
         UsageError: it is a folder, its folder does not exist, or one may not write there.
     """
+    if path == STDOUT:
+        return
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
     if not path.parent.is_dir():
@@ -79,6 +128,11 @@ def _unwritable(path: Path, why: str) -> UsageError:
     )
 
 
+def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The order of findings in every format: by severity, and within it as the rules gave them."""
+    return tuple(sorted(findings, key=lambda finding: -finding.severity))
+
+
 def publish(report: Report, formats: Sequence[str], outputs: Sequence[Path], fail_on: str) -> int:
     """Writes the report in every chosen format and returns the exit code.
 
@@ -86,14 +140,24 @@ def publish(report: Report, formats: Sequence[str], outputs: Sequence[Path], fai
         UsageError: a format, a severity or an output cannot be used.
     """
     least = severity_named(fail_on)
-    report = replace(report, fail_on=least)
-    for form, path in [(FORMATS.load(name), path) for name, path in pair(formats, outputs)]:
-        if path is None:
-            to_stdout(functools.partial(form.write, report))
-            continue
-        try:
-            with path.open("w", encoding="utf-8", errors="backslashreplace") as out:
-                form.write(report, out)
-        except OSError as error:
-            raise _unwritable(path, error.strerror or str(error)) from error
+    report = replace(report, fail_on=least, findings=worst_first(report.findings))
+    for name, path in pair(formats, outputs):
+        write(report, name, path)
     return report.exit_code(least)
+
+
+def write(report: Report, name: str, path: Path | None) -> None:
+    """Writes the report in one format, to stdout where there is no path.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    form = FORMATS.load(name)
+    if path is None:
+        to_stdout(functools.partial(form.write, report))
+        return
+    try:
+        with path.open("w", encoding="utf-8", errors="backslashreplace") as out:
+            form.write(report, out)
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from error

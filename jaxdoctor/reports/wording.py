@@ -10,6 +10,7 @@ from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Finding, Location
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32, F64
+from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import counted
 from jaxdoctor.facts.trial import Kind, Trial
 
@@ -26,6 +27,22 @@ MEANINGS: Mapping[Verdict, str] = {
 
 WORST_FIRST = (Verdict.PRECISION, Verdict.MODEL, Verdict.UNKNOWN, Verdict.HEALTHY)
 """What a report over several rollouts leads with: first what a setting can cure."""
+
+
+def statistics(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
+    """How many findings each rule has, with one of them: the most frequent first."""
+    counts: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        counts.setdefault((finding.code, finding.severity.word), []).append(finding)
+    rows = [(found[0], len(found)) for found in counts.values()]
+    return sorted(rows, key=lambda row: (-row[1], -row[0].severity, row[0].code))
+
+
+def inert(line: str) -> str:
+    """A line that GitHub's runner and Azure's agent, which read logs for commands, take for text."""
+    if line.lstrip().startswith("::"):
+        line = f"\\{line}"
+    return line.replace("##[", "##\\[").replace("##vso[", "##vso\\[")
 
 
 def place(location: Location) -> str:
@@ -47,6 +64,34 @@ def tally(findings: Sequence[Finding]) -> str:
     words = ("error", "warning", "note")
     numbers = {word: sum(finding.severity.word == word for finding in findings) for word in words}
     return ", ".join(counted(number, word) for word, number in numbers.items() if number) or "no findings"
+
+
+def summary(report: Report) -> str:
+    """The line that every format ends with: "1 error, 3 subjects examined, 2 not examined, 1 ignored"."""
+    parts = [f"{_news(report)}{stands(report.standing)}", f"{counted(report.examined, 'subject')} examined"]
+    if report.reused:
+        parts[-1] += f" ({len(report.reused):,} of them earlier and unchanged)"
+    left_out = ((len(report.unexamined), "not examined"), (len(report.ignored), "ignored"))
+    parts += [f"{number:,} {what}" for number, what in left_out if number]
+    if report.configured is not None:
+        parts.insert(1, f"configured by {report.configured}")
+    words = ", ".join(parts)
+    return f"{words}; interrupted, so this is only what was found until then" if report.partial else words
+
+
+def _news(report: Report) -> str:
+    return "nothing new" if report.standing and not report.findings else tally(report.findings)
+
+
+def stands(findings: Sequence[Finding]) -> str:
+    """What earlier reports on a job found and still holds: "; 1 error stands since step_300 (JD301)"."""
+    if not findings:
+        return ""
+    codes = ", ".join(dict.fromkeys(finding.code for finding in findings))
+    paths = [finding.location.path for finding in findings if finding.location.path is not None]
+    since = f" since {paths[0].rstrip('/').rpartition('/')[2].partition('.')[0]}" if paths else ""
+    verb = "stands" if len(findings) == 1 else "stand"
+    return f"; {tally(findings)} {verb}{since} ({codes})"
 
 
 def in_bytes(size: int) -> str:

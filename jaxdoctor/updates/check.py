@@ -78,7 +78,8 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
         found = _ask(wish, params, x64=x64, progress=progress)
         signatures += [replace(each, calls_per_second=wish.calls_per_second) for each in found]
     skipped += [
-        Skipped(subject=_subject(each), reason=each.refused)
+        # Of a sweep nobody named the single transform.
+        Skipped(subject=_subject(each), reason=each.refused, asked=wish.target != SWEEP)
         for each in signatures
         if each.refused is not None
     ]

@@ -11,6 +11,7 @@ import pytest
 
 from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.watch import Vigil, fingerprint, watch
+from jaxdoctor.reports.wording import summary
 
 
 def save(folder, step, *, bad=False):
@@ -85,6 +86,21 @@ def test_the_run_is_judged_as_one(tmp_path):
     assert "step-not-advancing" in [finding.name for finding in vigil.look().findings]
 
 
+def test_what_stands_is_said_of_a_checkpoint_with_nothing_new(tmp_path):
+    """The NaN of an earlier save is in the newest one too, and the summary is not "no findings"."""
+    vigil = Vigil([tmp_path], Options())
+    save(tmp_path, 1000, bad=True)
+    vigil.look()
+    vigil.look()
+    save(tmp_path, 2000, bad=True)
+    vigil.look()
+
+    news = vigil.look()
+
+    assert news.findings == ()
+    assert summary(news) == "nothing new; 1 error stands since step_1000 (JD301), 1 subject examined"
+
+
 @pytest.mark.parametrize(("bad", "code"), [(True, 1), (False, 0)])
 def test_ctrl_c_ends_with_the_code_of_what_was_found(tmp_path, monkeypatch, bad, code):
     """Reports go out as checkpoints come; the file at the end holds all of them."""
@@ -100,9 +116,7 @@ def test_ctrl_c_ends_with_the_code_of_what_was_found(tmp_path, monkeypatch, bad,
             raise KeyboardInterrupt
 
     out = tmp_path / "report.json"
-    ended = watch(
-        [tmp_path], Options(), ["markdown", "json"], [tmp_path / "report.md", out], "error", pause=pause
-    )
+    ended = watch([tmp_path], Options(), [("markdown", tmp_path / "report.md"), ("json", out)], pause=pause)
 
     assert ended == code
     assert [saved["step"] for saved in json.loads(out.read_text())["checkpoints"]] == [1000, 2000]

@@ -1,16 +1,12 @@
-"""What counts: select, severity, ignore, and baselines."""
-
-import json
-from dataclasses import replace
+"""What counts: select, severity and ignore."""
 
 import pytest
 
-from jaxdoctor.config.settings import Config, Waiver
+from jaxdoctor.config.settings import Allowance, Config, Waiver
 from jaxdoctor.config.waivers import weighed
-from jaxdoctor.errors import ConfigError, UsageError
-from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity, Skipped
+from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
-from jaxdoctor.preflight.baseline import against, baseline, write_baseline
 
 
 def finding(code="JD301", name="nonfinite-values", path="run/100", leaf="w", message="1 of 3", **rest):
@@ -73,81 +69,65 @@ def test_what_is_ignored_is_kept_with_its_reason(waiver, ignored):
     assert found.exit_code(Severity.ERROR) == (not ignored)
 
 
-def test_a_baseline_knows_findings_in_any_order_with_other_numbers(tmp_path):
-    """Two illnesses were recorded; they come back the other way round, one with another count."""
-    path = tmp_path / "baseline.json"
-    first, second = finding(), finding(leaf="b", evidence={"nonfinite": 1})
-    write_baseline(report(first, second), path)
-
-    later = against(
-        report(replace(second, message="2 of 9", evidence={"nonfinite": 2}), first, finding(leaf="new")), path
-    )
-
-    assert [one.location.leaf for one in later.findings] == ["new"]
-    assert [one.reason for one in later.ignored] == [f"in the baseline {path}"] * 2
-
-
-def test_a_baseline_knows_each_finding_as_often_as_it_was_there(tmp_path):
-    path = tmp_path / "baseline.json"
-    write_baseline(report(finding()), path)
-
-    assert len(against(report(finding(), finding()), path).findings) == 1
-
-
-def test_a_line_that_moves_is_no_new_finding(tmp_path):
-    path = tmp_path / "baseline.json"
-    moved = replace(finding(), location=Location(path="model.xml", line=9))
-    write_baseline(report(replace(moved, location=Location(path="model.xml", line=4))), path)
-
-    assert against(report(moved), path).findings == ()
-
-
-def test_a_folder_that_moves_with_its_work_is_no_new_finding(tmp_path, monkeypatch):
-    """Absolute paths below the working folder are recorded from there: CI checks out elsewhere."""
-    texts = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        monkeypatch.chdir(tmp_path / name)
-        texts.append(baseline([finding(path=str(tmp_path / name / "run"))]))
-
-    assert texts[0] == texts[1]
-    assert json.loads(texts[0])["findings"][0]["path"] == "run"
-
-
-def test_writing_over_a_baseline_keeps_what_it_knew(tmp_path):
-    path = tmp_path / "baseline.json"
-    write_baseline(report(finding()), path)
-
-    write_baseline(against(report(finding(), finding(leaf="b")), path), path)
-
-    assert len(json.loads(path.read_text())["findings"]) == 2
+def hostile(path="run/100"):
+    return finding(code="JD336", name="hostile-content", path=path)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "config",
     [
-        ("{", "is no JSON"),
-        (
-            '{"schema": "jaxdoctor.baseline/9"}',
-            "has the schema 'jaxdoctor.baseline/9', not",
-        ),
-        ("[]", "has the schema None"),
-        ('{"schema": "jaxdoctor.baseline/1", "findings": [{}]}', "an entry without a fingerprint"),
-        (None, "cannot be read: No such file"),
+        Config(ignore=(Waiver(rule="JD3", reason="all of them"),)),
+        Config(ignore=(Waiver(rule="JD336", path="*", reason="anywhere"),)),
+        Config(select=("JD1",)),
+        Config(severity={"JD336": "note"}),
     ],
+    ids=["a wide rule", "a path that says nothing", "not selected", "made a note"],
 )
-def test_a_baseline_that_is_none_is_one_error(tmp_path, text, message):
-    path = tmp_path / "baseline.json"
-    if text is not None:
-        path.write_text(text)
+def test_hostile_content_is_not_waved_through(config):
+    (found,) = weighed(report(hostile()), config).findings
 
-    with pytest.raises(ConfigError, match=message) as caught:
-        against(report(), path)
-
-    assert caught.value.hint == "write it anew with --write-baseline"
-    assert caught.value.exit_code == 2
+    assert found.severity is Severity.ERROR
 
 
-def test_a_baseline_that_cannot_be_written_is_one_error(tmp_path):
-    with pytest.raises(UsageError, match="cannot be written"):
-        write_baseline(report(), tmp_path / "nowhere" / "baseline.json")
+def test_hostile_content_is_ignored_with_a_path_and_a_reason(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    waiver = Waiver(rule="JD336", path="run/*", reason="our own pickles, read in March")
+
+    found = weighed(report(hostile(), hostile("other/100")), Config(ignore=(waiver,)))
+
+    assert [one.location.path for one in found.findings] == ["other/100"]
+    assert [one.reason for one in found.ignored] == ["our own pickles, read in March"]
+
+
+def test_a_path_starts_from_the_configuration_whatever_the_working_folder(tmp_path, monkeypatch):
+    (tmp_path / "sub" / "runs").mkdir(parents=True)
+    (tmp_path / "sub" / "runs" / "x.npz").touch()
+    config = Config(
+        path=tmp_path / "sub" / "jaxdoctor.yaml", ignore=(Waiver(rule="JD3", path="runs", reason="r"),)
+    )
+
+    for folder, seen in ((tmp_path, "sub/runs/x.npz"), (tmp_path / "sub", "runs/x.npz")):
+        monkeypatch.chdir(folder)
+
+        assert weighed(report(finding(path=seen)), config).findings == ()
+
+
+def test_what_may_stay_unknown_is_named_with_its_reason():
+    both = Report(
+        command="preflight",
+        subject="x",
+        examined=0,
+        skipped=(Skipped(subject="big.xml on a100", reason="hung", asked=True),),
+        outcomes=(Outcome(subject="rope", trials=(), verdict=Verdict.UNKNOWN, reason="out of memory"),),
+    )
+    allow = (Allowance(subject="big.xml*", reason="too slow for CI"),)
+
+    found = weighed(both, Config(allow_unknown=allow))
+
+    assert found.allowed == {"big.xml on a100": "too slow for CI"}
+    assert [one.subject for one in found.unjudged] == ["rope"]
+    assert found.exit_code(Severity.ERROR) == 3
+    assert (
+        weighed(both, Config(allow_unknown=(*allow, Allowance(subject="rope", reason="r")))).exit_code(None)
+        == 0
+    )

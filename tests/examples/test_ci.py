@@ -69,7 +69,7 @@ def run_action(place, **inputs):
 
 def test_the_action_fails_uploads_valid_sarif_and_passes_against_a_baseline(place):
     """What the example is for, from the first red run to the green one."""
-    first = run_action(place, arguments="--only scan --write-baseline known.json")
+    first = run_action(place, arguments="--only scan")
 
     assert first.returncode == 1, first.stderr
     assert "::error file=runs/step_200.npz,title=JD301 nonfinite-values::kernel: 1 of 64" in first.stdout
@@ -79,6 +79,7 @@ def test_the_action_fails_uploads_valid_sarif_and_passes_against_a_baseline(plac
     jsonschema.Draft202012Validator(SARIF).validate(sarif)
     assert "JD301" in [result["ruleId"] for result in sarif["runs"][0]["results"]]
 
+    assert run_action(place, arguments="--only scan --write-baseline known.json").returncode == 0
     second = run_action(place, arguments="--only scan", baseline="known.json")
 
     assert second.returncode == 0, second.stdout
@@ -88,9 +89,10 @@ def test_the_action_fails_uploads_valid_sarif_and_passes_against_a_baseline(plac
 @pytest.mark.slow
 def test_the_whole_example_with_its_rollout(place):
     """The healthy model is probed for a card, and only the checkpoint is found ill."""
-    done = run_action(place, arguments="--changed-only --write-baseline known.json")
+    done = run_action(place, arguments="--changed-only")
 
     assert done.returncode == 1, done.stderr
+    assert run_action(place, arguments="--changed-only --write-baseline known.json").returncode == 0
     errors = [line for line in done.stdout.splitlines() if line.startswith("::error")]
     assert errors
     assert all("runs/" in line for line in errors)
@@ -210,7 +212,7 @@ def test_the_readme_of_the_example_says_what_happens(place):
         for command in commands
     ]
 
-    assert codes == [0, 1, 1, 0]
+    assert codes == [0, 1, 0, 0]
 
 
 def test_the_container_runs_what_its_recipe_says():

@@ -91,7 +91,7 @@ def test_it_runs_from_below_and_names_paths_from_there(place, monkeypatch):
 
 
 def test_a_baseline_lets_what_is_known_pass_and_fails_on_what_is_new(place):
-    assert run("--only", "scan", "--write-baseline", "known.json").returncode == 1
+    assert run("--only", "scan", "--write-baseline", "known.json").returncode == 0
 
     code, document = report("--only", "scan", "--baseline", "known.json")
     assert (code, document["findings"]) == (0, [])
@@ -107,13 +107,15 @@ def test_what_is_unchanged_is_taken_from_an_earlier_run_and_said(place):
     _, first = report("--only", "scan", "--changed-only")
     _, second = report("--only", "scan", "--changed-only")
 
-    assert "skipped" not in first
-    assert second["skipped"][0]["reason"].startswith("unchanged since ")
-    assert second["findings"] == first["findings"]
+    assert "reused" not in first
+    assert [one["subject"] for one in second["reused"]] == ["runs"]
+    assert "skipped" not in second
+    for key in ("findings", "checkpoints", "examined", "exit_code"):
+        assert second[key] == first[key]
 
     np.savez(place / "runs" / "step_200.npz", w=np.zeros(3, "f4"))
     _, third = report("--only", "scan", "--changed-only")
-    assert "skipped" not in third
+    assert "reused" not in third
     assert third["findings"] == []
 
 
@@ -162,22 +164,120 @@ def test_an_ignored_finding_shows_its_reason_and_does_not_fail(place):
     assert "(known since May)" in run("--only", "scan").stdout
 
 
-def test_a_failure_of_one_subject_leaves_the_others(place):
-    (place / "jaxdoctor.yaml").write_text("scan:\n- path: nowhere\n- path: runs\n")
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("scan:\n- path: runs\n- path: nowhere", "jaxdoctor.yaml:3: nowhere does not exist"),
+        ("scan:\n- path: runs\n- path: runs/*.npy", "jaxdoctor.yaml:3: nothing matches runs/*.npy"),
+        ("scan:\n- path: runs\nprobe:\n- model: nope.xml", "jaxdoctor.yaml:4: nope.xml does not exist"),
+        ("probe:\n- {scenario: hand, controls: no.npy}", "jaxdoctor.yaml:2: no.npy does not exist"),
+        ("update:\n- target: nowhere.py:make", "jaxdoctor.yaml:2: nowhere.py does not exist"),
+    ],
+)
+def test_what_is_named_and_not_there_is_an_error_of_the_configuration(place, entry, message):
+    (place / "jaxdoctor.yaml").write_text(f"{entry}\n")
+
+    done = run("--only", "scan", "--only", "probe") if "scan" in entry and "probe" in entry else run()
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert f"error: {message}" in done.stderr
+
+
+def test_a_function_that_is_not_there_is_misuse_and_leaves_the_rest(place):
+    """Only importing the file tells, so what was found before is still reported."""
+    (place / "jaxdoctor.yaml").write_text("scan:\n- path: runs\nupdate:\n- target: update.py:mak\n")
+
+    code, document = report("--only", "scan", "--only", "update")
+
+    assert code == document["exit_code"] == 2
+    assert document["findings"][0]["code"] == "JD301"
+    assert document["skipped"][0]["misuse"]
+    assert "jaxdoctor.yaml:4: " in document["skipped"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda place: [path.unlink() for path in (place / "runs").iterdir()],
+        lambda place: (place / "runs" / "step_100.npz").rename(place / "runs" / "notes.txt"),
+    ],
+    ids=["an empty folder", "nothing that is a checkpoint"],
+)
+def test_a_folder_without_a_checkpoint_is_no_success(place, spoil):
+    spoil(place)
+    (place / "runs" / "step_200.npz").unlink(missing_ok=True)
+    if (place / "runs" / "notes.txt").exists():
+        (place / "runs" / "notes.txt").write_text("nothing")
 
     code, document = report("--only", "scan")
 
-    assert code == 1
-    assert document["skipped"] == [
-        {"subject": "nowhere", "reason": "nowhere does not exist; check the name; a glob may need quotes"}
-    ]
-    assert document["findings"][0]["code"] == "JD301"
+    assert code == document["exit_code"] == 3
+    assert document["skipped"][0]["subject"] == "runs"
+    assert document["not_examined"] == 1
 
 
-def test_nothing_examined_is_no_success(place):
-    (place / "jaxdoctor.yaml").write_text("scan:\n- path: nowhere\n")
+def test_a_subject_that_was_not_judged_fails_although_another_is_well(place):
+    (place / "runs" / "step_200.npz").unlink()
+    (place / "empty").mkdir()
+    config = "scan:\n- path: runs\n- path: empty\n"
+    (place / "jaxdoctor.yaml").write_text(config)
 
-    assert run("--only", "scan").returncode == 3
+    done = run("--only", "scan")
+    assert done.returncode == 3
+    assert "no findings, configured by jaxdoctor.yaml, 1 subject examined, 1 not examined" in done.stdout
+
+    allowed = "allow-unknown:\n- {subject: empty, reason: filled by the nightly run}\n"
+    (place / "jaxdoctor.yaml").write_text(config + allowed)
+    done = run("--only", "scan")
+    assert done.returncode == 0
+    assert "1 not examined" in done.stdout
+    assert "filled by the nightly run" in done.stdout
+
+
+def test_a_worker_that_crashes_or_hangs_fails_the_run(place):
+    (place / "runs" / "step_200.npz").unlink()
+    (place / "update.py").write_text("import os\nos._exit(9)\n")
+    code, document = report("--only", "scan", "--only", "update")
+    assert code == 3
+    assert document["skipped"][0]["subject"] == "update.py:make"
+
+    (place / "update.py").write_text("import time\ntime.sleep(60)\n")
+    (place / "jaxdoctor.yaml").write_text(CONFIG.replace("make", "make\n    time-limit: 2"))
+    code, document = report("--only", "scan", "--only", "update")
+    assert code == 3
+    assert "did not end within 2 s" in document["skipped"][0]["reason"]
+
+
+def test_a_baseline_of_another_folder_holds(place, monkeypatch):
+    """Written below the root, used from the root and from a folder beside it."""
+    (place / "jaxdoctor.yaml").rename(place / "root.yaml")
+    sub = place / "sub"
+    sub.mkdir()
+    (place / "runs").rename(sub / "runs")
+    (sub / "jaxdoctor.yaml").write_text("scan:\n- path: runs\nbaseline: bl.json\n")
+    monkeypatch.chdir(sub)
+    assert run("--only", "scan", "--write-baseline", "bl.json").returncode == 0
+    assert run("--only", "scan").returncode == 0
+
+    (place / "beside").mkdir()
+    for folder in (place, place / "beside"):
+        monkeypatch.chdir(folder)
+        done = run("--only", "scan", "--config", os.path.relpath(sub / "jaxdoctor.yaml"))
+        assert (done.returncode, "1 ignored" in done.stdout) == (0, True)
+
+
+def test_a_baseline_that_the_configuration_names_can_be_written(place):
+    (place / "jaxdoctor.yaml").write_text(CONFIG + "baseline: known.json\n")
+
+    assert run("--only", "scan").returncode == 2
+    assert run("--only", "scan", "--write-baseline", "known.json").returncode == 0
+    assert run("--only", "scan").returncode == 0
+
+
+def test_an_error_of_an_unchanged_subject_fails_again(place):
+    assert run("--only", "scan", "--changed-only").returncode == 1
+    assert run("--only", "scan", "--changed-only").returncode == 1
 
 
 def test_what_does_not_fit_into_the_time_is_said(place):
@@ -195,12 +295,16 @@ def test_cheap_comes_before_dear(place):
         scans=(ScanEntry(path="a", depth="deep"), ScanEntry(path="b", depth="metadata-only")),
     )
 
+    (place / "a").touch()
+    (place / "b").touch()
+
     assert [one.name for one in subjects(config, 2)] == ["this machine", "b", "a"]
 
 
 def test_level_one_leaves_rollouts_out(place):
     from jaxdoctor.config.settings import ProbeEntry
 
+    (place / "m.xml").touch()
     config = Config(path=place / "x", probes=(ProbeEntry(model="m.xml", cards=("a100", "here")),))
 
     assert [one.name for one in subjects(config, 1)] == ["this machine"]
@@ -276,4 +380,4 @@ def test_ctrl_c_prints_what_was_found_until_then(place):
     assert (process.returncode, document["exit_code"], document["partial"]) == (130, 130, True)
     assert "interrupted" in stderr
     assert document["findings"][0]["code"] == "JD301"
-    assert document["skipped"] == [{"subject": "update.py:make", "reason": "interrupted"}]
+    assert document["skipped"] == [{"subject": "update.py:make", "reason": "interrupted", "asked": True}]

@@ -1,6 +1,7 @@
 """Where a report goes, and what the process ends with."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -35,6 +36,59 @@ def test_only_one_format_may_take_stdout():
 def test_an_unknown_suffix_is_refused():
     with pytest.raises(UsageError, match="no format is known by the suffix of report"):
         pair([], [Path("report.docx")])
+
+
+@pytest.mark.parametrize(
+    ("formats", "outputs", "pairs"),
+    [
+        ([], ["a.html", "a.json"], [("html", "a.html"), ("json", "a.json")]),
+        (
+            ["terminal"],
+            ["page.html", "r.json"],
+            [("html", "page.html"), ("json", "r.json"), ("terminal", None)],
+        ),
+        (["json", "html"], ["a.html", "b.json"], [("html", "a.html"), ("json", "b.json")]),
+        (["json"], ["-"], [("json", None)]),
+        ([], ["-"], [("terminal", None)]),
+        (["json", "terminal"], ["out", "-"], [("json", "out"), ("terminal", None)]),
+        (["sarif", "github"], ["x.sarif"], [("sarif", "x.sarif"), ("github", None)]),
+        (["sarif"], ["x.json"], [("sarif", "x.json")]),
+        (["gitlab"], ["gl-code-quality-report.json"], [("gitlab", "gl-code-quality-report.json")]),
+        (["gitlab", "json"], ["a.json", "b.json"], [("gitlab", "a.json"), ("json", "b.json")]),
+    ],
+)
+def test_the_suffix_of_a_file_chooses_its_format(formats, outputs, pairs):
+    wanted = [(name, None if path is None else Path(path)) for name, path in pairs]
+
+    assert pair(formats, [Path(path) for path in outputs]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("formats", "outputs"),
+    [(["json"], ["page.html"]), (["terminal"], ["r.json"]), (["sarif"], ["page.html", "r.xml"])],
+)
+def test_a_format_that_contradicts_the_suffix_is_refused(formats, outputs):
+    with pytest.raises(UsageError, match=f"--format {formats[0]} contradicts --output {outputs[0]}"):
+        pair(formats, [Path(path) for path in outputs])
+
+
+def test_findings_have_one_order_in_every_format(tmp_path):
+    """The codes stand in a JSON file as on the screen: the worst first, else as the rules gave them."""
+    files = [tmp_path / name for name in ("r.json", "r.txt", "r.md", "r.sarif", "r.xml", "r.github")]
+
+    publish(GOLDEN, [], files, "error")
+
+    orders = {
+        path.name: list(dict.fromkeys(re.findall("JD201|JD301|JD302|JD101", _results(path))))
+        for path in files
+    }
+    assert set(map(tuple, orders.values())) == {("JD201", "JD301", "JD302", "JD101")}
+
+
+def _results(path):
+    """Of SARIF the results alone: its rules stand in the order of their codes."""
+    text = path.read_text()
+    return text[text.index('"results"') :] if path.suffix == ".sarif" else text
 
 
 def test_people_and_programs_are_served_in_one_run(tmp_path, capsys):

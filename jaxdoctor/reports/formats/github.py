@@ -12,11 +12,10 @@ from typing import TextIO
 
 from jaxdoctor.facts.finding import Finding, Severity
 from jaxdoctor.facts.report import Report
-from jaxdoctor.facts.text import clean, counted, shortened
-from jaxdoctor.reports.fingerprint import relative
+from jaxdoctor.facts.text import clean, shortened
 from jaxdoctor.reports.format import Format
 from jaxdoctor.reports.markdown import markdown
-from jaxdoctor.reports.wording import place, tally
+from jaxdoctor.reports.wording import place, summary
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -29,17 +28,19 @@ MOST_BYTES = 1_000_000
 
 def _write(report: Report, out: TextIO) -> None:
     out.writelines(f"{line}\n" for line in _commands(report))
-    out.write(f"{tally(report.findings)}, {counted(report.examined, 'subject')} examined\n")
-    summary = os.environ.get(SUMMARY)
-    if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
+    out.write(f"{_message(summary(report))}\n")
+    file_of_step = os.environ.get(SUMMARY)
+    if file_of_step:
+        with Path(file_of_step).open("a", encoding="utf-8") as file:
             file.write(_fitting(markdown(report)))
 
 
 def _commands(report: Report) -> Iterator[str]:
     yield from map(_annotation, report.findings)
-    for skipped in report.skipped:
-        yield f"::warning title=not examined::{_message(f'{skipped.subject}: {skipped.reason}')}"
+    unjudged = set(report.unjudged)
+    for skipped in report.unexamined:
+        command = "error" if skipped in unjudged else "warning"
+        yield f"::{command} title=not examined::{_message(f'{skipped.subject}: {skipped.reason}')}"
     for ignored in report.ignored:
         finding = ignored.finding
         yield _message(f"ignored {finding.code} {finding.name} {place(finding.location)}: {ignored.reason}")
@@ -57,12 +58,13 @@ def _fitting(text: str) -> str:
 def _annotation(finding: Finding) -> str:
     where = finding.location
     properties = {
-        "file": relative(where.path),
-        "line": where.line,
+        "file": where.file,
+        "line": None if where.file is None else where.line,
         "title": f"{finding.code} {finding.name}",
     }
     told = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value is not None)
-    leaf = f"{where.leaf}: " if where.leaf else ""
+    named = "" if where.file is not None or where.path is None else f"{where.path}: "
+    leaf = f"{named}{where.leaf}: " if where.leaf else named
     fix = f" ({finding.fix})" if finding.fix else ""
     return f"::{COMMANDS[finding.severity]} {told}::{_message(f'{leaf}{finding.message}{fix}')}"
 
@@ -78,4 +80,4 @@ def _property(value: object) -> str:
     return _message(str(value)).replace(":", "%3A").replace(",", "%2C")
 
 
-FORMAT = Format(write=_write, suffix=".github")
+FORMAT = Format(write=_write, suffixes=(".github",), accepts=(".txt", ".log"), for_logs=True)

@@ -13,4 +13,4 @@ def _write(report: Report, out: TextIO) -> None:
     out.write(document(report))
 
 
-FORMAT = Format(write=_write, suffix=".html")
+FORMAT = Format(write=_write, suffixes=(".html", ".htm"))

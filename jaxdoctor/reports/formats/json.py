@@ -16,4 +16,4 @@ def _write(report: Report, out: TextIO) -> None:
     out.write("\n")
 
 
-FORMAT = Format(write=_write, suffix=".json")
+FORMAT = Format(write=_write, suffixes=(".json",))

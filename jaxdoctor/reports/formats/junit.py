@@ -9,7 +9,7 @@ from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.wording import evidence, headline, place
+from jaxdoctor.reports.wording import evidence, headline, place, summary
 
 
 def _write(report: Report, out: TextIO) -> None:
@@ -20,19 +20,27 @@ def _write(report: Report, out: TextIO) -> None:
     for ignored in report.ignored:
         case = _case(ignored.finding, report, suite)
         ET.SubElement(case, "skipped", message=clean(f"ignored: {ignored.reason}"))
-    for skipped in report.skipped:
+    unjudged = set(report.unjudged)
+    for skipped in report.unexamined:
         case = ET.SubElement(suite, "testcase", classname=clean(skipped.subject), name="examined")
-        ET.SubElement(case, "skipped", message=clean(skipped.reason))
+        kind = "error" if skipped in unjudged else "skipped"
+        ET.SubElement(case, kind, message=clean(f"not examined: {skipped.reason}"))
     for subject in _well(report):
         ET.SubElement(suite, "testcase", classname=clean(subject), name="examined")
     cases = len(suite)
-    left_out = len(report.ignored) + len(report.skipped)
-    numbers = {"tests": str(cases), "failures": str(failures), "errors": "0", "skipped": str(left_out)}
+    left_out = len(report.ignored) + len(report.unexamined) - len(unjudged)
+    numbers = {
+        "tests": str(cases),
+        "failures": str(failures),
+        "errors": str(len(unjudged)),
+        "skipped": str(left_out),
+    }
     root = ET.Element("testsuites", name="jaxdoctor")
     root.append(suite)
     for name, value in numbers.items():
         root.set(name, value)
         suite.set(name, value)
+    ET.SubElement(suite, "system-out").text = clean(summary(report))
     ET.indent(root)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     out.write(ET.tostring(root, encoding="unicode") + "\n")
@@ -74,6 +82,7 @@ def _case(finding: Finding, report: Report, suite: ET.Element) -> ET.Element:
 def _well(report: Report) -> list[str]:
     """Subjects with a result of their own and no finding."""
     ill = {finding.location.path for finding in report.findings}
+    ill |= {one.subject for one in report.unexamined}
     subjects = [
         *(outcome.subject for outcome in report.outcomes),
         *(checkpoint.path for checkpoint in report.checkpoints),
@@ -82,4 +91,4 @@ def _well(report: Report) -> list[str]:
     return [subject for subject in dict.fromkeys(subjects) if subject not in ill]
 
 
-FORMAT = Format(write=_write, suffix=".xml")
+FORMAT = Format(write=_write, suffixes=(".xml",))

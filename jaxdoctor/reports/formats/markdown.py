@@ -13,4 +13,4 @@ def _write(report: Report, out: TextIO) -> None:
     out.write(markdown(report))
 
 
-FORMAT = Format(write=_write, suffix=".md")
+FORMAT = Format(write=_write, suffixes=(".md", ".markdown"))

@@ -11,9 +11,10 @@ from jaxdoctor import __version__
 from jaxdoctor.facts.finding import Finding, Ignored, Severity, Skipped
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
-from jaxdoctor.reports.fingerprint import fingerprint, relative
+from jaxdoctor.reports.fingerprint import fingerprint
 from jaxdoctor.reports.format import Format
 from jaxdoctor.reports.json_written import plain
+from jaxdoctor.reports.wording import summary
 from jaxdoctor.rules.pages import rules_of, url
 from jaxdoctor.rules.rule import Rule
 
@@ -29,7 +30,7 @@ def _write(report: Report, out: TextIO) -> None:
     run = {
         "tool": {"driver": _driver(rules)},
         "invocations": [_invocation(report)],
-        "originalUriBaseIds": {SOURCE_ROOT: {"description": {"text": "the folder that jaxdoctor ran in"}}},
+        "originalUriBaseIds": {SOURCE_ROOT: _root(report)},
         "columnKind": "unicodeCodePoints",
         "results": [
             *(_result(finding, report, order) for finding in report.findings),
@@ -38,6 +39,14 @@ def _write(report: Report, out: TextIO) -> None:
     }
     json.dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, out, indent=2, allow_nan=False)
     out.write("\n")
+
+
+def _root(report: Report) -> dict[str, Any]:
+    """What the files' names start from."""
+    described: dict[str, Any] = {"description": {"text": "the root of the repository"}}
+    if report.root is not None:
+        described["uri"] = f"{Path(report.root).as_uri().rstrip('/')}/"
+    return described
 
 
 def _firsts(findings: list[Finding]) -> list[Finding]:
@@ -73,15 +82,18 @@ def _rule(finding: Finding, known: dict[str, Rule]) -> dict[str, Any]:
 
 def _invocation(report: Report) -> dict[str, Any]:
     return {
-        "executionSuccessful": report.examined > 0 and not report.partial,
+        "executionSuccessful": not report.partial and not report.unjudged and report.examined > 0,
         "exitCode": report.exit_code(report.fail_on),
-        "toolExecutionNotifications": [_notification(skipped) for skipped in report.skipped],
+        "toolExecutionNotifications": [
+            *(_notification(skipped, report) for skipped in report.unexamined),
+            {"level": "note", "message": {"text": clean(summary(report))}},
+        ],
     }
 
 
-def _notification(skipped: Skipped) -> dict[str, Any]:
+def _notification(skipped: Skipped, report: Report) -> dict[str, Any]:
     return {
-        "level": "warning",
+        "level": "error" if skipped in report.unjudged else "warning",
         "message": {"text": clean(f"{skipped.subject} was not examined: {skipped.reason}")},
     }
 
@@ -93,8 +105,11 @@ def _result(finding: Finding, report: Report, order: dict[str, int]) -> dict[str
         "ruleIndex": order[finding.code],
         "level": LEVELS[finding.severity],
         "message": {"text": clean(text)},
-        "locations": [_location(finding, report.subject)],
-        "partialFingerprints": {"jaxdoctor/v1": fingerprint(finding)},
+        "locations": [_location(finding, report)],
+        "partialFingerprints": {
+            "jaxdoctor/v2": fingerprint(finding),
+            **({} if finding.content is None else {"jaxdoctorContent/v1": finding.content}),
+        },
         "properties": {"evidence": plain(finding.evidence), "step": finding.location.step},
     }
 
@@ -104,30 +119,35 @@ def _suppressed(ignored: Ignored, report: Report, order: dict[str, int]) -> dict
     return {**_result(ignored.finding, report, order), "suppressions": [suppression]}
 
 
-def _location(finding: Finding, subject: str) -> dict[str, Any]:
-    """GitHub shows only results with a file and a line, so a machine or a scenario stands as a file too."""
+def _location(finding: Finding, report: Report) -> dict[str, Any]:
+    """GitHub refuses a result without a file: for a machine the configuration stands, or the root."""
     where = finding.location
+    file = where.file or report.configuration_file or "."
+    line = where.line if where.file is not None else None
     described: dict[str, Any] = {
-        "physicalLocation": {
-            "artifactLocation": _artifact(where.path or subject),
-            "region": {"startLine": where.line or 1},
-        }
+        "physicalLocation": {"artifactLocation": _artifact(file), "region": {"startLine": line or 1}}
     }
-    if where.leaf is not None:
-        leaf = clean(where.leaf)
+    names = [(where.leaf, "member")] if where.leaf is not None else []
+    if where.file is None and where.path is not None:
+        names.append((where.path, "resource"))
+    if names:
         described["logicalLocations"] = [
-            {"name": leaf.rpartition("/")[2] or leaf, "fullyQualifiedName": leaf, "kind": "member"}
+            {
+                "name": clean(name).rpartition("/")[2] or clean(name),
+                "fullyQualifiedName": clean(name),
+                "kind": kind,
+            }
+            for name, kind in names
         ]
     return described
 
 
 def _artifact(path: str) -> dict[str, Any]:
-    short = relative(path) or "."
-    encoded = quote(short.encode("utf-8", errors="surrogatepass"), safe="/")
-    if Path(short).is_absolute():
+    encoded = quote(path.encode("utf-8", errors="surrogatepass"), safe="/")
+    if Path(path).is_absolute():
         return {"uri": f"file://{encoded}"}
     # A colon in the first segment would read as a scheme, so `quote` escapes it.
     return {"uri": encoded, "uriBaseId": SOURCE_ROOT}
 
 
-FORMAT = Format(write=_write, suffix=".sarif")
+FORMAT = Format(write=_write, suffixes=(".sarif", ".sarif.json"), accepts=(".json",))

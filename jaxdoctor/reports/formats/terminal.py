@@ -11,6 +11,7 @@ from rich.console import Console
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import Format
 from jaxdoctor.reports.screen import checkpoints, findings, machine, rollouts, signatures
+from jaxdoctor.reports.wording import inert
 
 PLAIN_WIDTH = 120
 """Tables in a file or a log have this width; nobody can know the reader's."""
@@ -25,15 +26,8 @@ def _write(report: Report, out: TextIO) -> None:
         return
     # Rich fills table cells up with spaces, which nobody wants in a log.
     out.writelines(
-        f"{_inert(line.rstrip())}\n" for line in _plain(report, out.encoding or "utf-8").split("\n")[:-1]
+        f"{inert(line.rstrip())}\n" for line in _plain(report, out.encoding or "utf-8").split("\n")[:-1]
     )
-
-
-def _inert(line: str) -> str:
-    """A line that GitHub's runner and Azure's agent, which read logs for commands, take for text."""
-    if line.lstrip().startswith("::"):
-        line = f"\\{line}"
-    return line.replace("##[", "##\\[").replace("##vso[", "##vso\\[")
 
 
 def _plain(report: Report, encoding: str) -> str:
@@ -51,4 +45,4 @@ def _draw(report: Report, console: Console) -> None:
         draw(report, console)
 
 
-FORMAT = Format(write=_write, suffix=".txt")
+FORMAT = Format(write=_write, suffixes=(".txt",), accepts=(".log",), for_logs=True)

@@ -9,7 +9,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted, shortened
 from jaxdoctor.prescriptions.writers import write_python
 from jaxdoctor.reports.screen.lines import STYLES, say
-from jaxdoctor.reports.wording import place, tally
+from jaxdoctor.reports.wording import place, statistics, summary, tally
 
 MOST_FINDINGS = 50
 """A terminal shows so many and counts the rest; files hold all of them."""
@@ -34,6 +34,11 @@ def _findings(report: Report, console: Console) -> None:
     ordered = sorted(report.findings, key=lambda finding: -finding.severity)
     if ordered:
         console.print()
+    if report.statistics:
+        for one, number in statistics(report.findings):
+            severity = (f"{one.severity.word:9}", STYLES[one.severity])
+            say(console, f"{number:>6,}  ", (f"{one.code}  ", "bold"), severity, one.name)
+        return
     for finding in ordered[:MOST_FINDINGS]:
         _finding(finding, console)
     if len(ordered) > MOST_FINDINGS:
@@ -68,6 +73,11 @@ def _skipped(report: Report, console: Console) -> None:
     for skipped in report.skipped[:MOST_SKIPPED]:
         say(console, ("not examined ", "yellow"), f"{skipped.subject}: {skipped.reason}")
     _more(len(report.skipped) - MOST_SKIPPED, "subject", "not examined", console)
+    for subject, reason in report.allowed.items():
+        say(console, ("may stay unknown ", "dim"), subject, (f" ({reason})", "dim"))
+    for reused in report.reused[:MOST_SKIPPED]:
+        say(console, ("unchanged ", "dim"), f"{reused.subject}: its result is that of {reused.when}")
+    _more(len(report.reused) - MOST_SKIPPED, "subject", "unchanged", console)
 
 
 def _more(number: int, noun: str, what: str, console: Console) -> None:
@@ -84,13 +94,7 @@ def _prescription(report: Report, console: Console) -> None:
 
 
 def _closing(report: Report, console: Console) -> None:
-    words = f"{tally(report.findings)}, {counted(report.examined, 'subject')} examined"
-    if report.ignored:
-        words += f", {len(report.ignored)} ignored"
-    if report.skipped:
-        words += f", {len(report.skipped)} not examined"
-    if report.partial:
-        words += "; interrupted, so this is only what was found until then"
+    words = summary(report)
     if report.findings:
         words += "; `jaxdoctor rule CODE` explains each"
     say(console, (words, "bold"))

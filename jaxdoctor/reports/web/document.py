@@ -9,10 +9,9 @@ from importlib.resources import files
 from jaxdoctor import __version__
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
-from jaxdoctor.facts.text import counted
 from jaxdoctor.reports.web import sections
 from jaxdoctor.reports.web.markup import Markup, joined, tag, text
-from jaxdoctor.reports.wording import meaning, needs, scale, signed, tally, worst
+from jaxdoctor.reports.wording import meaning, needs, scale, signed, summary, tally, worst
 
 CALM = {Verdict.HEALTHY: "good", Verdict.UNKNOWN: "warn"}
 
@@ -109,7 +108,7 @@ def _findings_card(report: Report) -> Markup:
 
 def _examined_card(report: Report) -> Markup:
     left = [
-        f"{len(report.skipped)} not examined" if report.skipped else "",
+        f"{len(report.unexamined)} not examined" if report.unexamined else "",
         f"{len(report.ignored)} ignored" if report.ignored else "",
     ]
     words = ", ".join(part for part in left if part) or "nothing left out"
@@ -137,5 +136,4 @@ def _main(report: Report) -> Markup:
 
 
 def _footer(report: Report) -> Markup:
-    words = f"{tally(report.findings)}, {counted(report.examined, 'subject')} examined"
-    return tag("footer", tag("p", f"Written by jaxdoctor {__version__}"), tag("p", text(words)))
+    return tag("footer", tag("p", f"Written by jaxdoctor {__version__}"), tag("p", text(summary(report))))

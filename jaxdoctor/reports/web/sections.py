@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.finding import Finding, Skipped
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import shortened
 from jaxdoctor.prescriptions.writers import WRITERS
@@ -31,7 +31,7 @@ def present(report: Report) -> Iterator[tuple[str, str, Draw]]:
         ("products", "Products", products, bool(report.deliveries)),
         ("checkpoints", "Checkpoints", checkpoints, bool(report.checkpoints or report.series)),
         ("updates", "Updates", updates, bool(report.signatures)),
-        ("left-out", "Left out", _left_out, bool(report.ignored or report.skipped)),
+        ("left-out", "Left out", _left_out, bool(report.ignored or report.unexamined or report.reused)),
         ("machine", "Machine", _machine, report.environment is not None),
     ):
         if has:
@@ -97,8 +97,9 @@ def _kept_lines(words: str) -> Markup:
 
 def _left_out(report: Report) -> Markup:
     rows: list[tuple[Cell, ...]] = [
-        (path(skipped.subject), "not examined", skipped.reason) for skipped in report.skipped
+        (path(skipped.subject), "not examined", _reason(skipped, report)) for skipped in report.unexamined
     ]
+    rows += [(path(one.subject), "unchanged", f"its result is that of {one.when}") for one in report.reused]
     rows += [
         (
             joined([f"{one.finding.code} {one.finding.name} ", path(place(one.finding.location))]),
@@ -108,6 +109,11 @@ def _left_out(report: Report) -> Markup:
         for one in report.ignored
     ]
     return table(("what", "how", "why"), rows, name="Left out")
+
+
+def _reason(skipped: Skipped, report: Report) -> str:
+    allowed = report.allowed.get(skipped.subject)
+    return f"{skipped.reason} (allowed: {allowed})" if allowed else skipped.reason
 
 
 def _machine(report: Report) -> Markup:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.finding import Finding, Location, Severity, Skipped
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.formats.github import FORMAT
@@ -32,13 +32,38 @@ def test_a_finding_is_an_annotation_at_its_file():
         code="JD209",
         name="solref",
         severity=Severity.WARNING,
-        location=Location(path="a,b:c.xml", line=7),
+        location=Location(path="../a,b:c.xml", line=7, file="sub/a,b:c.xml"),
         message="50 % of it\nis wrong",
     )
 
     (first, _) = lines(Report(command="probe", subject="a.xml", examined=1, findings=(finding,)))
 
-    assert first == "::warning file=a%2Cb%3Ac.xml,line=7,title=JD209 solref::50 %25 of it\\x0ais wrong"
+    assert first == "::warning file=sub/a%2Cb%3Ac.xml,line=7,title=JD209 solref::50 %25 of it\\x0ais wrong"
+
+
+def test_a_place_that_is_no_file_names_none():
+    """GitHub would look for a file called "any card with TF32"."""
+    finding = Finding(
+        code="JD101",
+        name="tf32-by-default",
+        severity=Severity.NOTE,
+        location=Location(path="any card with TF32"),
+        message="14 of 16 products",
+    )
+
+    (first, _) = lines(Report(command="probe", subject="x", examined=1, findings=(finding,)))
+
+    assert first == "::notice title=JD101 tf32-by-default::any card with TF32: 14 of 16 products"
+
+
+def test_what_fails_the_run_without_a_result_is_an_error():
+    skipped = (Skipped(subject="a", reason="hung", asked=True), Skipped(subject="b.onnx", reason="not read"))
+
+    found = lines(Report(command="preflight", subject="x", examined=1, skipped=skipped))
+
+    assert found[0] == "::error title=not examined::a: hung"
+    assert found[1] == "::warning title=not examined::b.onnx: not read"
+    assert found[2] == "no findings, 1 subject examined, 2 not examined"
 
 
 def test_an_interruption_is_a_warning():
@@ -52,9 +77,9 @@ def test_no_workflow_command_can_be_smuggled():
     found = lines(HOSTILE)
 
     commands = [COMMAND.fullmatch(line) for line in found[:-2]]
-    assert [command[1] for command in commands] == ["error", "warning"]
+    assert [command[1] for command in commands] == ["error", "error"]
     assert found[-2].startswith("ignored JD101 tf32-by-default ")
-    assert commands[0][2].count(",") == 2
+    assert commands[0][2].count(",") == 0
     assert not found[-1].startswith("::")
 
 

@@ -32,7 +32,7 @@ def test_what_fails_is_the_callers_choice(fail_on, failures):
     root = as_xml(replace(GOLDEN, fail_on=fail_on))
 
     assert len(root.findall(".//failure")) == failures
-    assert len(root.findall(".//system-out")) == 4 - failures
+    assert len(root.findall(".//testcase/system-out")) == 4 - failures
 
 
 def test_subjects_that_are_well_pass():

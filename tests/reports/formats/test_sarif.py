@@ -22,12 +22,12 @@ def as_sarif(report):
     return json.loads(out.getvalue())
 
 
-def of(path, leaf=None, **rest):
+def of(path, leaf=None, file=None, **rest):
     finding = Finding(
         code="JD101",
         name="tf32-by-default",
         severity=Severity.ERROR,
-        location=Location(path=path, leaf=leaf),
+        location=Location(path=path, leaf=leaf, file=file),
         message="it",
         **rest,
     )
@@ -43,10 +43,28 @@ def test_every_report_is_valid(report):
 
 
 def test_the_leaf_is_a_logical_location():
-    (location,) = of("run/100", "params/w")["locations"]
+    (location,) = of("run/100", "params/w", file="sub/run/100")["locations"]
 
-    assert location["physicalLocation"]["artifactLocation"] == {"uri": "run/100", "uriBaseId": "%SRCROOT%"}
+    artifact = {"uri": "sub/run/100", "uriBaseId": "%SRCROOT%"}
+    assert location["physicalLocation"]["artifactLocation"] == artifact
     assert location["logicalLocations"] == [{"name": "w", "fullyQualifiedName": "params/w", "kind": "member"}]
+
+
+def test_a_place_that_is_no_file_is_a_resource_at_the_configuration():
+    """GitHub refuses a result without a file, and no file is called "any card with TF32"."""
+    (run,) = as_sarif(
+        replace(
+            GOLDEN,
+            findings=(replace(GOLDEN.findings[0], location=Location(path="any card with TF32")),),
+            configuration_file="sub/jaxdoctor.yaml",
+            root="/checkout",
+        )
+    )["runs"]
+    (location,) = run["results"][0]["locations"]
+
+    assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"] == "file:///checkout/"
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "sub/jaxdoctor.yaml"
+    assert location["logicalLocations"][0]["fullyQualifiedName"] == "any card with TF32"
 
 
 def test_a_rule_carries_its_page():
@@ -61,14 +79,11 @@ def test_a_rule_carries_its_page():
     ]
 
 
-def test_paths_are_relative_and_escaped(monkeypatch, tmp_path):
-    """A path below the working folder is given from there; any other is a file address."""
-    monkeypatch.chdir(tmp_path)
+def test_paths_are_escaped():
+    def uri(file):
+        return of("x", file=file)["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
 
-    def uri(path):
-        return of(str(path))["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-
-    assert uri(tmp_path / "a b" / "100%") == "a%20b/100%25"
+    assert uri("a b/100%") == "a%20b/100%25"
     assert uri("/elsewhere/x") == "file:///elsewhere/x"
     assert uri("scheme:name") == "scheme%3Aname"
 
@@ -95,7 +110,7 @@ def test_what_was_not_examined_is_a_notification():
 
 def test_the_fingerprint_survives_other_numbers_and_not_another_place():
     def print_of(*arguments, **evidence):
-        return of(*arguments, evidence=evidence)["partialFingerprints"]["jaxdoctor/v1"]
+        return of(*arguments, evidence=evidence)["partialFingerprints"]["jaxdoctor/v2"]
 
     assert print_of("run", "w", nan=3) == print_of("run", "w", nan=4)
     assert len({print_of("run", "w"), print_of("run", "b"), print_of("run", "w", flag="--x")}) == 3
