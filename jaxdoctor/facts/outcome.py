@@ -16,10 +16,17 @@ class Verdict(enum.StrEnum):
     PRECISION = "precision"
     """It fails at what the card delivers and not at a higher precision."""
 
+    ENGINE = "engine"
+    """It fails at x64 too, in a step that MuJoCo in C takes: MJX's own fault."""
+
     MODEL = "model"
-    """It fails at x64 too: the physics, not the precision."""
+    """It fails at x64 and in MuJoCo in C too: the physics, not the precision."""
 
     UNKNOWN = "unknown"
+
+
+BEYOND_BITS = (Verdict.ENGINE, Verdict.MODEL)
+"""Verdicts of what no number of bits mends."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +60,7 @@ class Growth:
 class RolledInC:
     """How MuJoCo's own rollout of start states and controls went, in float64 and with auto-reset off."""
 
+    replays: int = 0
     warnings: Mapping[str, int] = field(default_factory=dict)
     """By short name: "BADQACC" to how often."""
 
@@ -68,6 +76,19 @@ class RolledInC:
 
     growth: Growth | None = None
     """None: no replay gains speed by a factor in every step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepInC:
+    """One step that MJX fails in at x64, taken by MuJoCo in C and float64 from the same state and control."""
+
+    step: int
+    replay: int
+    holds: bool
+    """Whether C ends it finite, within MuJoCo's own limits and without a warning."""
+
+    warnings: tuple[str, ...] = ()
+    """Short names: "BADQACC"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +109,7 @@ class Outcome:
     """The trial that decides: at what the machine or the card delivers."""
 
     reason: str | None = None
-    """Why the verdict is unknown."""
+    """Why the verdict is unknown, or what it leaves open."""
 
     steps: int | None = None
     """How long each replay was."""
@@ -101,6 +122,9 @@ class Outcome:
 
     in_c: RolledInC = field(default_factory=RolledInC)
     """What MuJoCo itself made of them in float64."""
+
+    steps_in_c: tuple[StepInC, ...] | None = None
+    """The steps in which x64 replays failed, taken by C, earliest first; None: there is no C twin to ask."""
 
     timestep: float | None = None
     """Seconds of simulated time per step."""

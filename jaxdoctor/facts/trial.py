@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jaxdoctor.facts.precision import Precision
@@ -90,3 +91,8 @@ class Trial:
     def interval(self) -> Interval:
         """The Wilson 95 % interval of the share that failed."""
         return wilson(self.failed, self.replays)
+
+
+def native_x64(trials: Iterable[Trial]) -> Trial | None:
+    """The replays in float64, with as many in a program as all others had."""
+    return next((trial for trial in trials if trial.precision.x64 and trial.batch is None), None)

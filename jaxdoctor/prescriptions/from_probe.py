@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jaxdoctor.facts.finding import Finding
-from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.trial import Kind, Trial
@@ -15,7 +15,7 @@ PRECISION_KEY = "jax_default_matmul_precision"
 
 REACHES_NO_WARP = "MuJoCo Warp computes its physics itself: no setting of JAX reaches it"
 
-NOTHING_HELPS = "the rollout itself, which is not finite in float64 either: no setting of JAX mends that"
+NOTHING_HELPS = "the rollout itself, which no precision mends, float64 included"
 
 
 def prescribe(outcome: Outcome, findings: Iterable[Finding], machine: Machine) -> Prescription:
@@ -23,7 +23,7 @@ def prescribe(outcome: Outcome, findings: Iterable[Finding], machine: Machine) -
     because = tuple(
         dict.fromkeys(finding.code for finding in findings if finding.code in ("JD201", "JD202", "JD203"))
     )
-    if outcome.verdict is Verdict.MODEL:
+    if outcome.verdict in BEYOND_BITS:
         return Prescription(reach=(NOTHING_HELPS,))
     if outcome.verdict is not Verdict.PRECISION or outcome.required_bits is None:
         return Prescription()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, StepInC, Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.judged import Machine
@@ -25,7 +25,9 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
     x64 = natives.get("x64")
     by_bits = making.by_bits(widths)
     decides = making.as_delivered(natives, emulated)
-    verdict = verdict_of(decides, by_bits.get(F32.mantissa_bits), x64)
+    in_c, taken = answers.prepared.in_c, making.steps_in_c()
+    full = by_bits.get(F32.mantissa_bits) or natives.get("highest")
+    verdict = verdict_of(decides, full, x64, steps_in_c=taken, in_c=in_c)
     sweep = answers.sweep
     delivered = machine.delivered
     return Outcome(
@@ -33,15 +35,16 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         trials=(*natives.values(), *emulated, *making.singly(), *making.everywhere(), *widths),
         verdict=verdict,
         # More bits do not mend a model that float64 breaks, so there is no number of them to require.
-        required_bits=None if verdict is Verdict.MODEL else required_bits(by_bits, x64),
+        required_bits=None if verdict in BEYOND_BITS else required_bits(by_bits, x64),
         delivered_bits=None if delivered is None else delivered.mantissa_bits,
         delivered_by=machine.environment.accelerator.name,
         as_delivered=decides,
-        reason=_reason(verdict, machine, answers),
+        reason=_reason(verdict, machine, answers) or _left_open(verdict, x64, taken),
         steps=answers.prepared.steps,
         start=answers.prepared.start,
         controls=answers.prepared.controls,
-        in_c=answers.prepared.in_c,
+        in_c=in_c,
+        steps_in_c=taken,
         timestep=None if answers.prepared.model is None else answers.prepared.model.timestep,
         products=() if sweep is None else sweep.sites,
         culprits=() if sweep is None else sweep.culprits,
@@ -61,6 +64,12 @@ def _reason(verdict: Verdict, machine: Machine, answers: Answers) -> str | None:
     )
 
 
+def _left_open(verdict: Verdict, x64: Trial | None, taken: Sequence[StepInC] | None) -> str | None:
+    if verdict is Verdict.MODEL and x64 is not None and x64.failed and taken is None:
+        return "not the precision; engine or model cannot be told apart, for there is no C twin to ask"
+    return None
+
+
 class _Trials:
     """Trials of one rollout, made of judgements."""
 
@@ -75,6 +84,11 @@ class _Trials:
         """What ran on the device, by setting."""
         replays = self._answers.natives
         return {setting: self._native(setting, replays[setting]) for setting in ORDER if setting in replays}
+
+    def steps_in_c(self) -> tuple[StepInC, ...] | None:
+        """What C made of the steps in which x64 failed."""
+        x64 = self._answers.natives.get("x64")
+        return None if x64 is None else x64.steps_in_c
 
     def _native(self, setting: str, replay: NativeReplay) -> Trial:
         precision = self._precision(setting)

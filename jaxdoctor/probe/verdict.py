@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.outcome import RolledInC, StepInC, Verdict
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.trial import Trial
 
@@ -46,20 +46,78 @@ def clearly_more(trial: Trial, other: Trial) -> bool:
     return trial.interval.low > other.interval.high
 
 
-def verdict_of(delivered: Trial | None, full: Trial | None, x64: Trial | None) -> Verdict:
-    """Whether what the card delivers breaks the rollout, and whether a higher precision mends it.
+def verdict_of(
+    delivered: Trial | None,
+    full: Trial | None,
+    x64: Trial | None,
+    *,
+    steps_in_c: Sequence[StepInC] | None = None,
+    in_c: RolledInC | None = None,
+) -> Verdict:
+    """Whether what the card delivers breaks the rollout, and whose fault that is: the earliest step's.
 
     Args:
         delivered: at what the card delivers.
         full: at float32.
         x64: in float64.
+        steps_in_c: what MuJoCo in C made of the steps in which x64 failed.
+        in_c: MuJoCo's own rollout.
     """
-    if delivered is None:
-        return Verdict.UNKNOWN
+    causes = [*_physics(x64, steps_in_c, in_c)]
+    # No card delivers more than float32 to a float32 product, so where that fails they all do.
+    decides = delivered or (full if full is not None and full.failed else None)
+    if decides is not None and decides.failed:
+        causes += _precision(decides, full, x64, min((step for step, _ in causes), default=None))
+    if causes:
+        return min(causes, key=lambda cause: (cause[0], ORDER.index(cause[1])))[1]
+    return Verdict.UNKNOWN if delivered is None or delivered.failed else Verdict.HEALTHY
+
+
+ORDER = (Verdict.PRECISION, Verdict.MODEL, Verdict.ENGINE)
+"""Which of several causes of one step is said: first what a setting mends, last what is not ours to mend."""
+
+EARLIER = 2.0
+"""A failure that comes in half the steps is no chance: rounding alone moves one by less,"""
+
+FEW_STEPS = 5
+"""but for the first few steps."""
+
+
+def _physics(
+    x64: Trial | None, steps_in_c: Sequence[StepInC] | None, in_c: RolledInC | None
+) -> Iterator[tuple[int, Verdict]]:
+    """What fails whatever the precision, with the step."""
     if x64 is not None and x64.failed:
-        return Verdict.PRECISION if clearly_more(delivered, x64) else Verdict.MODEL
-    if not delivered.failed:
-        return Verdict.HEALTHY
-    if x64 is not None or (full is not None and not full.failed):
-        return Verdict.PRECISION
-    return Verdict.UNKNOWN
+        step = x64.first_bad_step or 0
+        if steps_in_c:
+            step = min(one.step for one in steps_in_c)
+        holds = bool(steps_in_c) and all(one.holds for one in steps_in_c or () if one.step == step)
+        yield step, Verdict.ENGINE if holds else Verdict.MODEL
+    if in_c is not None and in_c.unusable:
+        yield in_c.first_unusable_step or 0, Verdict.MODEL
+    elif in_c is not None and in_c.growth is not None:
+        # It has not broken yet: whatever else breaks comes first.
+        yield LATEST, Verdict.MODEL
+
+
+LATEST = 2**31
+
+
+def _precision(
+    delivered: Trial, full: Trial | None, x64: Trial | None, otherwise: int | None
+) -> Iterator[tuple[int, Verdict]]:
+    """That more bits mend it, with the step; nothing where that is not known.
+
+    Args:
+        delivered: fails.
+        full: at float32.
+        x64: in float64.
+        otherwise: the step at which it fails whatever the precision.
+    """
+    step = delivered.first_bad_step or 0
+    if x64 is not None and x64.failed:
+        more = clearly_more(delivered, x64)
+    else:
+        more = otherwise is None and (x64 is not None or (full is not None and not full.failed))
+    if more or EARLIER * (step + FEW_STEPS) < (otherwise or 0):
+        yield step, Verdict.PRECISION

@@ -11,6 +11,7 @@ from jaxdoctor.facts.trial import wilson
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
 from jaxdoctor.replay.first_step import first_step_within
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
+from jaxdoctor.replay.one_step import steps_in_c
 from jaxdoctor.replay.plan import Judgement, Lane, NativePlan, NativeReplay
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.rollouts.record import Recording
@@ -39,7 +40,11 @@ def replay(folder: str, plan: NativePlan, *, progress: Progress) -> NativeReplay
         aside: tuple[str, ...] = ()
         if plan.is_reference:
             shadow_horizon, aside = _publish(scratch, ensemble, recording, first, deadline)
-        judgement = _until_clear(ensemble, recording, first, plan, deadline, aside)
+        judgement, parts = _until_clear(ensemble, recording, first, plan, deadline, aside)
+        twin = scratch.twin() if plan.is_reference and judgement.failed else None
+        taken = None
+        if twin is not None:
+            taken = steps_in_c(twin, recording, parts, replays=judgement.replays, aside=aside)
     singly = _one_by_one(scratch, recording, plan, deadline, aside) if plan.one_by_one else None
     return NativeReplay(
         judgement=judgement,
@@ -48,6 +53,7 @@ def replay(folder: str, plan: NativePlan, *, progress: Progress) -> NativeReplay
         compile_seconds=ensemble.compile_seconds,
         peak_bytes=ensemble.peak_bytes,
         singly=singly,
+        steps_in_c=taken,
     )
 
 
@@ -71,7 +77,7 @@ def _until_clear(
     plan: NativePlan,
     deadline: float,
     aside: tuple[str, ...],
-) -> Judgement:
+) -> tuple[Judgement, list[Rollout]]:
     """More replays while the share of failures is neither none nor all nor known well."""
     parts, replays = [first], plan.replays
     while True:
@@ -80,7 +86,7 @@ def _until_clear(
         share = wilson(judgement.failed, judgement.replays)
         clear = judgement.failed in (0, judgement.replays) or share.high - share.low < CLEAR_WIDTH
         if (held >= plan.replays and clear) or held >= plan.most_replays or time.monotonic() > deadline:
-            return judgement
+            return judgement, parts
         parts += ensemble.roll_out(recording, [Lane(first=held)], deadline=deadline)
         replays = max(plan.replays, len(parts) * plan.batch)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jaxdoctor.facts.model import Model
-from jaxdoctor.facts.outcome import RolledInC
+from jaxdoctor.facts.outcome import RolledInC, StepInC
 from jaxdoctor.facts.precision import F32, Precision
 from jaxdoctor.workers.task import Task
 
@@ -117,6 +117,9 @@ class NativeReplay:
     peak_bytes: int | None = None
     singly: Judgement | None = None
     """The same states in a batch of one."""
+
+    steps_in_c: tuple[StepInC, ...] | None = None
+    """The steps in which replays failed, taken by C; None: none did, or there is no twin."""
 
 
 @dataclass(frozen=True, kw_only=True)

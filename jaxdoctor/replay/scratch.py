@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from jaxdoctor.replay.ensemble import States
 from jaxdoctor.replay.plan import RecordPlan
-from jaxdoctor.replay.system import Simulation, system_of
+from jaxdoctor.replay.system import Simulation, Twin, system_of
 from jaxdoctor.rollouts.record import Recording
 
 LOOK_SECONDS = 0.05
@@ -51,9 +51,19 @@ class Scratch:
         Raises:
             UnsupportedModelError: it cannot be stepped in JAX.
         """
+        plan = self._plan()
+        return system_of(plan.model).load(plan, self._folder)
+
+    def twin(self) -> Twin | None:
+        """The same physics in MuJoCo's C engine; None where there is no such."""
+        plan = self._plan()
+        make = system_of(plan.model).twin
+        return None if make is None else make(plan, self._folder)
+
+    def _plan(self) -> RecordPlan:
         plan = pickle.loads((self._folder / "plan").read_bytes())  # noqa: S301 (our own worker wrote it)
         assert isinstance(plan, RecordPlan)
-        return system_of(plan.model).load(plan, self._folder)
+        return plan
 
     def keep_recording(self, recording: Recording) -> None:
         """Saves the start states and controls."""

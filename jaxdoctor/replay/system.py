@@ -6,8 +6,8 @@ that it gives (`Source.system`) does the rest, in worker processes. So a kind of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,25 @@ class Simulation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Twin:
+    """The same physics in MuJoCo's C engine."""
+
+    model: Any
+    """The `mujoco.MjModel`."""
+
+    substeps: int = 1
+    """Of C in one step of the simulation."""
+
+    leaves: Mapping[str, str] = field(
+        default_factory=lambda: {name: name for name in ("qpos", "qvel", "act", "qacc_warmstart")}
+    )
+    """What `mujoco.MjData` calls a field, and what the simulation calls the leaf that holds it."""
+
+    control: str | None = "ctrl"
+    """The field of `mujoco.MjData` that a control goes into; None: no control comes from outside."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class System:
     """One kind of thing that is replayed. A module of `systems/` defines one."""
 
@@ -90,6 +109,9 @@ class System:
     Raises:
         UnsupportedModelError: it cannot be stepped in JAX.
     """
+
+    twin: Callable[[RecordPlan, Path], Twin] | None = None
+    """The same physics in MuJoCo's C engine, where there is such: it tells MJX's faults from the model's."""
 
 
 SYSTEMS = Folder("jaxdoctor.replay.systems", System, noun="system")

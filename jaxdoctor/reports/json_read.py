@@ -13,7 +13,7 @@ from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
-from jaxdoctor.facts.outcome import Outcome, RolledInC, Verdict
+from jaxdoctor.facts.outcome import Growth, Outcome, RolledInC, SolverEffort, StepInC, Verdict
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.report import Report
@@ -172,11 +172,35 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         delivered_by=entry.get("delivered_by", "here"),
         reason=entry.get("reason"),
         controls=entry.get("controls"),
-        in_c=RolledInC(warnings=entry.get("warnings", {})),
+        in_c=_in_c(entry),
+        steps_in_c=_steps_in_c(entry.get("steps_in_c")),
+        timestep=entry.get("timestep"),
         culprits=tuple(entry.get("culprits", ())),
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),
     )
+
+
+def _in_c(entry: Mapping[str, Any]) -> RolledInC:
+    written = entry.get("in_c", {})
+    solver, growth = written.get("solver"), written.get("growth")
+    return RolledInC(
+        **{name: value for name, value in written.items() if name not in {"solver", "growth"}},
+        warnings=entry.get("warnings", {}),
+        solver=None if solver is None else SolverEffort(**solver),
+        growth=None if growth is None else Growth(**{**growth, **_pairs(growth, "speeds", "energies")}),
+    )
+
+
+def _pairs(entry: Mapping[str, Any], *names: str) -> dict[str, tuple[float, float]]:
+    """Numbers that may be written as "inf"."""
+    return {name: (float(entry[name][0]), float(entry[name][1])) for name in names}
+
+
+def _steps_in_c(entries: Sequence[Mapping[str, Any]] | None) -> tuple[StepInC, ...] | None:
+    if entries is None:
+        return None
+    return tuple(StepInC(**{**entry, "warnings": tuple(entry["warnings"])}) for entry in entries)
 
 
 def _trial(entry: Mapping[str, Any]) -> Trial:

@@ -16,7 +16,7 @@ from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Skipped
 from jaxdoctor.facts.histories import histories
-from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.outcome import Growth, Outcome, RolledInC, SolverEffort, StepInC
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
@@ -233,10 +233,48 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "reason": outcome.reason,
         "controls": outcome.controls,
         "warnings": outcome.in_c.warnings,
+        "in_c": _in_c(outcome.in_c),
+        "steps_in_c": None if outcome.steps_in_c is None else [_step_in_c(one) for one in outcome.steps_in_c],
+        "timestep": outcome.timestep,
         "culprits": outcome.culprits,
         "own_precision": outcome.own_precision,
         "expected": None if outcome.expected is None else outcome.expected.value,
     }
+
+
+def _in_c(in_c: RolledInC) -> dict[str, Any]:
+    return {
+        "replays": in_c.replays,
+        "nonfinite": in_c.nonfinite,
+        "unusable": in_c.unusable,
+        "first_unusable_step": in_c.first_unusable_step,
+        "solver": None if in_c.solver is None else _solver(in_c.solver),
+        "growth": None if in_c.growth is None else _growth(in_c.growth),
+    }
+
+
+def _solver(solver: SolverEffort) -> dict[str, Any]:
+    return {
+        "steps": solver.steps,
+        "mean": solver.mean,
+        "largest": solver.largest,
+        "at_limit": solver.at_limit,
+        "limit": solver.limit,
+        "tolerance": solver.tolerance,
+    }
+
+
+def _growth(growth: Growth) -> dict[str, Any]:
+    return {
+        "growing": growth.growing,
+        "replays": growth.replays,
+        "speeds": list(growth.speeds),
+        "energies": list(growth.energies),
+    }
+
+
+def _step_in_c(step: StepInC) -> dict[str, Any]:
+    return {"step": step.step, "replay": step.replay, "holds": step.holds, "warnings": list(step.warnings)}
 
 
 def _checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Finding, Location
-from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.precision import F32, F64
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import counted
-from jaxdoctor.facts.trial import Kind, Trial
+from jaxdoctor.facts.trial import Kind, Trial, native_x64
 
 KIB = 1024
 DASH = "-"
@@ -21,11 +21,12 @@ DASH = "-"
 MEANINGS: Mapping[Verdict, str] = {
     Verdict.HEALTHY: "finite at what {by} delivers",
     Verdict.PRECISION: "fails at what {by} delivers, and not at a higher precision",
-    Verdict.MODEL: "fails at x64 too: the physics, not the precision",
+    Verdict.ENGINE: "fails at x64 too, in a step that MuJoCo in C takes: the fault is MJX's, not the model's",
+    Verdict.MODEL: "fails at x64 and in MuJoCo in C too: the physics, not the precision",
     Verdict.UNKNOWN: "{reason}",
 }
 
-WORST_FIRST = (Verdict.PRECISION, Verdict.MODEL, Verdict.UNKNOWN, Verdict.HEALTHY)
+WORST_FIRST = (Verdict.PRECISION, Verdict.ENGINE, Verdict.MODEL, Verdict.UNKNOWN, Verdict.HEALTHY)
 """What a report over several rollouts leads with: first what a setting can cure."""
 
 
@@ -150,15 +151,36 @@ def _settings(environment: Environment) -> str:
 def meaning(outcome: Outcome) -> str:
     """A verdict and what it says: "healthy: finite at what here delivers"."""
     by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
-    sentence = MEANINGS[outcome.verdict].format(by=by, reason=outcome.reason or "no reason was given")
+    reason = outcome.reason or "no reason was given"
+    sentence = (_special(outcome) or MEANINGS[outcome.verdict]).format(by=by, reason=reason)
     return f"{outcome.verdict}: {sentence}"
+
+
+def _special(outcome: Outcome) -> str | None:
+    """What a verdict says in cases of its own."""
+    x64 = native_x64(outcome.trials)
+    match outcome.verdict:
+        case Verdict.PRECISION if needs_x64(outcome):
+            return "float32 is not enough on any card, x64 is"
+        case Verdict.MODEL if outcome.reason is not None:
+            return "{reason}"
+        case Verdict.MODEL if outcome.in_c.unusable and not (x64 and x64.failed):
+            return "passes MuJoCo's own limits in C and float64: the physics, not the precision"
+        case Verdict.MODEL if outcome.in_c.growth is not None and not (x64 and x64.failed):
+            return "gains speed without bound in C and float64: the physics, not the precision"
+    return None
+
+
+def needs_x64(outcome: Outcome) -> bool:
+    """Whether no width of float32 is enough, so that what a card delivers plays no part."""
+    return outcome.required_bits is not None and outcome.required_bits > F32.mantissa_bits
 
 
 def signed(outcome: Outcome) -> str:
     """The margin with its sign; "unknown" when it is, "none" where bits are not the question."""
     bits = outcome.margin_bits
     if bits is None:
-        return "none" if outcome.verdict is Verdict.MODEL else "unknown"
+        return "none" if outcome.verdict in BEYOND_BITS else "unknown"
     return f"{bits:+d} {'bit' if abs(bits) == 1 else 'bits'}"
 
 
@@ -168,7 +190,7 @@ def needs(outcome: Outcome) -> str:
     more = f"requires more than {F32.mantissa_bits}"
     wants = "requires unknown" if required is None else f"requires {required}"
     wants = more if required is not None and required > F32.mantissa_bits else wants
-    wants = "no number of bits mends it" if outcome.verdict is Verdict.MODEL else wants
+    wants = "no number of bits mends it" if outcome.verdict in BEYOND_BITS else wants
     by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
     return f"{wants}, {by} delivers {'unknown' if delivered is None else delivered}"
 

@@ -83,6 +83,7 @@ def roll_out(model: Any, qpos: Floats, qvel: Floats, act: Floats, ctrl: Floats) 
             warnings[name] = warnings.get(name, 0) + count
     unusable = [run.unusable_step for run in runs if run.unusable_step is not None]
     return RolledInC(
+        replays=len(runs),
         warnings=warnings,
         nonfinite=sum(not run.finite for run in runs),
         unusable=len(unusable),

@@ -78,4 +78,4 @@ def test_nothing_is_set_for_a_healthy_rollout_or_a_model_at_fault():
 
     assert not healthy.settings
     assert not unstable.settings
-    assert "no setting of JAX mends that" in unstable.reach[0]
+    assert "no precision mends" in unstable.reach[0]

@@ -1,8 +1,10 @@
 """Required bits and verdicts from what trials did."""
 
+from dataclasses import replace
+
 import pytest
 
-from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.outcome import Growth, RolledInC, StepInC, Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.probe.verdict import required_bits, verdict_of
@@ -77,3 +79,71 @@ def test_verdicts(delivered, full, x64, verdict):
     made = [None if failed is None else trial(failed) for failed in (delivered, full, x64)]
 
     assert verdict_of(*made) is verdict
+
+
+def step(number, *, holds):
+    return StepInC(step=number, replay=0, holds=holds)
+
+
+def failing(failed, at, *, bits=23):
+    return replace(trial(failed, bits=bits), first_bad_step=at)
+
+
+@pytest.mark.parametrize(
+    ("taken", "verdict"),
+    [
+        ([step(3, holds=True)], Verdict.ENGINE),
+        ([step(3, holds=False)], Verdict.MODEL),
+        ([step(3, holds=True), step(40, holds=False)], Verdict.ENGINE),  # the earliest decides
+        ([step(3, holds=False), step(40, holds=True)], Verdict.MODEL),
+        ([step(3, holds=True), step(3, holds=False)], Verdict.MODEL),
+        (None, Verdict.MODEL),  # nothing in C to ask: engine and model cannot be told apart
+    ],
+)
+def test_engine_and_model_are_told_apart_by_one_step_in_c(taken, verdict):
+    made = [failing(2, 3), failing(2, 3), failing(2, 3, bits=52)]
+
+    assert verdict_of(*made, steps_in_c=taken) is verdict
+
+
+def test_the_verdict_of_several_causes_is_the_earliest_steps():
+    """Rounding breaks at step 3 what the physics break at step 90; and the other way round."""
+    late, early = [step(90, holds=False)], [step(2, holds=True)]
+    x64 = failing(9, 90, bits=52)
+
+    assert verdict_of(failing(9, 3, bits=10), trial(0), x64, steps_in_c=late) is Verdict.PRECISION
+    assert verdict_of(failing(9, 80, bits=10), failing(9, 85), x64, steps_in_c=late) is Verdict.MODEL
+    engine = failing(1, 2, bits=52)
+    assert verdict_of(failing(16, 30, bits=10), trial(0), engine, steps_in_c=early) is Verdict.ENGINE
+
+
+def test_what_native_float32_and_x64_say_is_an_answer_without_the_emulation():
+    """No card gives a float32 product more than float32."""
+    taken = [step(3, holds=False)]
+
+    assert verdict_of(None, failing(9, 3), failing(9, 3, bits=52), steps_in_c=taken) is Verdict.MODEL
+    assert verdict_of(None, trial(9), trial(0, bits=52)) is Verdict.PRECISION
+    assert verdict_of(None, trial(0), trial(0, bits=52)) is Verdict.UNKNOWN
+    assert verdict_of(None, trial(9), None) is Verdict.UNKNOWN
+
+
+GROWS = Growth(growing=1, replays=16, speeds=(1.0, 500.0), energies=(1.0, 9e4))
+
+
+def test_physics_without_bound_are_not_healthy_though_mjx_keeps_them_finite():
+    healthy = [trial(0), trial(0), trial(0, bits=52)]
+
+    assert verdict_of(*healthy, in_c=RolledInC(replays=16)) is Verdict.HEALTHY
+    assert verdict_of(*healthy, in_c=RolledInC(replays=16, growth=GROWS)) is Verdict.MODEL
+    gone = RolledInC(replays=16, unusable=2, first_unusable_step=60)
+    assert verdict_of(*healthy, in_c=gone) is Verdict.MODEL
+
+
+def test_what_rounding_breaks_before_the_physics_is_precision():
+    gone = RolledInC(replays=16, unusable=2, first_unusable_step=60)
+    rest = [trial(0), trial(0, bits=52)]
+
+    assert verdict_of(failing(9, 5, bits=10), *rest, in_c=gone) is Verdict.PRECISION
+    assert verdict_of(failing(9, 55, bits=10), *rest, in_c=gone) is Verdict.MODEL
+    growing = RolledInC(replays=16, growth=GROWS)
+    assert verdict_of(failing(9, 5, bits=10), *rest, in_c=growing) is Verdict.PRECISION

@@ -14,7 +14,7 @@ from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.models.mjx_support import mjx_refusals, refused, try_mjx
 from jaxdoctor.replay.fields import PIPELINE
 from jaxdoctor.replay.plan import RecordPlan
-from jaxdoctor.replay.system import Simulation, System
+from jaxdoctor.replay.system import Simulation, System, Twin
 from jaxdoctor.rollouts.controls import read_controls
 from jaxdoctor.rollouts.record import Recording, record
 from jaxdoctor.rollouts.source import load_model
@@ -54,7 +54,16 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
 
 
 def _load(plan: RecordPlan, folder: Path) -> Simulation:
-    return simulation(mujoco.MjModel.from_binary_path(str(folder / MODEL)), plan.model)
+    return simulation(_kept(folder), plan.model)
+
+
+def _twin(plan: RecordPlan, folder: Path) -> Twin:
+    del plan
+    return Twin(model=_kept(folder))
+
+
+def _kept(folder: Path) -> Any:
+    return mujoco.MjModel.from_binary_path(str(folder / MODEL))
 
 
 def simulation(model: Any, argument: str = "the model") -> Simulation:
@@ -80,4 +89,4 @@ def simulation(model: Any, argument: str = "the model") -> Simulation:
     )
 
 
-SYSTEM = System(admit=_admit, record=_record, load=_load)
+SYSTEM = System(admit=_admit, record=_record, load=_load, twin=_twin)

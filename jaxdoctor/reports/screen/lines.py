@@ -21,6 +21,7 @@ STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.
 VERDICT_STYLES = {
     Verdict.HEALTHY: "bold green",
     Verdict.PRECISION: "bold red",
+    Verdict.ENGINE: "bold red",
     Verdict.MODEL: "bold red",
     Verdict.UNKNOWN: "bold yellow",
 }

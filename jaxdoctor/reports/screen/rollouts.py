@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.facts.trial import Trial
@@ -53,7 +53,7 @@ def _alarming(outcome: Outcome) -> bool:
 def _bits(outcome: Outcome, bits: int | None) -> str:
     """A number of bits; a dash where bits are not the question."""
     if bits is None:
-        return DASH if outcome.verdict is Verdict.MODEL else "?"
+        return DASH if outcome.verdict in BEYOND_BITS else "?"
     return str(bits)
 
 

@@ -24,7 +24,7 @@ from jaxdoctor.reports.wording import (
     signed,
 )
 
-TONES = {Verdict.HEALTHY: "good", Verdict.UNKNOWN: "warn", Verdict.PRECISION: "bad", Verdict.MODEL: "bad"}
+TONES = {Verdict.HEALTHY: "good", Verdict.UNKNOWN: "warn"}
 
 
 def rollouts(report: Report) -> Markup:
@@ -40,7 +40,9 @@ def _overview(outcome: Outcome) -> tuple[Cell, ...]:
     built = f", built to be {outcome.expected}" if outcome.expected is not None else ""
     return (
         path(outcome.subject),
-        joined([tag("span", str(outcome.verdict), class_=f"pill {TONES[outcome.verdict]}"), built]),
+        joined(
+            [tag("span", str(outcome.verdict), class_=f"pill {TONES.get(outcome.verdict, 'bad')}"), built]
+        ),
         number(outcome.required_bits),
         number(outcome.delivered_bits),
         (signed(outcome), outcome.margin_bits),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32
+from jaxdoctor.facts.trial import Trial
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -50,13 +51,12 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
         return
     required = outcome.required_bits
     more = required is not None and required > F32.mantissa_bits
-    mended = "only x64 stays finite" if more else f"finite from {required} bits on"
+    mended = "float32 is not enough on any card, x64 is" if more else f"finite from {required} bits on"
     where = f"; {' and '.join(outcome.culprits)} alone suffices" if outcome.culprits else ""
     yield Hit(
         location=Location(path=outcome.subject, leaf=trial.first_bad_field, step=trial.first_bad_step),
         message=(
-            f"{trial.failed} of {trial.replays} replays are not finite at the "
-            f"{trial.precision.mantissa_bits} mantissa bits that {outcome.delivered_by} delivers, "
+            f"{trial.failed} of {trial.replays} replays are not finite {_where(outcome, trial, more=more)}, "
             f"first {trial.first_bad_field} "
             f"at step {trial.first_bad_step}; {mended}{where}"
         ),
@@ -74,3 +74,10 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
             else "set jax_default_matmul_precision to highest"
         ),
     )
+
+
+def _where(outcome: Outcome, trial: Trial, *, more: bool) -> str:
+    """The card's bits are named where they decide, and not where float32 itself is too narrow."""
+    if more:
+        return "in float32"
+    return f"at the {trial.precision.mantissa_bits} mantissa bits that {outcome.delivered_by} delivers"

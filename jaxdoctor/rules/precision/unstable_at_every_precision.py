@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.trial import native_x64
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -13,7 +14,10 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
 
     ## What it saw
 
-    The replay under `jax_enable_x64` went NaN or infinite as well.
+    The replay under `jax_enable_x64` went NaN or infinite as well. MuJoCo in C, in float64 and with
+    auto-reset off, took MJX's last finite state and the same control, and failed in that step too: it was
+    not finite, beyond MuJoCo's own limits, or warned. Where there is no model for C to step, as in Brax's
+    other backends, the finding says that the engine may be at fault as well.
 
     ## Why it matters
 
@@ -33,7 +37,7 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
 
     ```text
     JD204 error unstable-at-every-precision: 16 of 16 replays are not finite in float64 either, first qacc at
-    step 31; MuJoCo in C warns of BADQACC 16 times
+    step 31, nor does MuJoCo in C take that step
     ```
 
     ## Sources
@@ -42,17 +46,19 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
     """
     if outcome.verdict is not Verdict.MODEL:
         return
-    x64 = next((trial for trial in outcome.trials if trial.precision.x64), None)
-    if x64 is None:
+    x64 = native_x64(outcome.trials)
+    if x64 is None or not x64.failed:
         return
     warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.in_c.warnings.items()))
+    known = outcome.steps_in_c is not None
     yield Hit(
         location=Location(path=outcome.subject, leaf=x64.first_bad_field, step=x64.first_bad_step),
         message=(
             f"{x64.failed} of {x64.replays} replays are not finite in float64 either, first "
             f"{x64.first_bad_field} at step {x64.first_bad_step}"
-            + (f"; MuJoCo in C warns of {warned}" if warned else "")
+            + (", nor does MuJoCo in C take that step" if known else "; whether in C is not known")
+            + (f"; over the rollout MuJoCo in C warns of {warned}" if warned else "")
         ),
         evidence={"failed": x64.failed, "replays": x64.replays, "warnings": dict(outcome.in_c.warnings)},
-        fix="halve the timestep, raise solver iterations, soften solref; JAX is not the cause",
+        fix=("halve the timestep, raise solver iterations, soften solref; no precision mends it"),
     )

@@ -19,10 +19,14 @@ def test_replays_that_fail_as_delivered_are_an_error():
     assert "highest" in finding.fix
 
 
-def test_what_only_x64_mends_is_not_told_to_set_highest():
+def test_what_only_x64_mends_is_not_laid_on_the_card():
+    """Its bits play no part where float32 itself is too narrow."""
     (finding,) = nan_at_delivered_precision.judge(outcome(16, required=24, full=16))
 
-    assert "only x64 stays finite" in finding.message
+    assert finding.message == (
+        "16 of 16 replays are not finite in float32, first qLD at step 3; "
+        "float32 is not enough on any card, x64 is"
+    )
     assert "highest" not in finding.fix
 
 
