@@ -93,6 +93,21 @@ class Servo:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SelfDriven:
+    """An actuator whose force grows with the velocity that it drives, by more than damping takes away."""
+
+    spot: SourceLocation
+    target: SourceLocation
+    """The joint or tendon."""
+
+    feedback: float
+    """Force per velocity, positive along it: N s/m or N m s/rad."""
+
+    damping: float
+    """That of the joint or tendon itself, in the same unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loop:
     """A connect or weld that is active."""
 
@@ -190,6 +205,7 @@ class Model:
 
     joints: tuple[Joint, ...] = ()
     servos: tuple[Servo, ...] = ()
+    self_driven: tuple[SelfDriven, ...] = ()
     loops: tuple[Loop, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     limit_violations: tuple[LimitViolation, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap, Servo
+from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap
 from jaxdoctor.models.compile import warnings_heard
 from jaxdoctor.models.constraints import constraints, is_disabled
 from jaxdoctor.models.contacts import geom_pairs
@@ -17,17 +17,13 @@ from jaxdoctor.models.inertia import inertias, judged_mass_matrix
 from jaxdoctor.models.mass_matrix import is_matrix_product
 from jaxdoctor.models.mjx_support import ignored, refused
 from jaxdoctor.models.poses import Pose, poses, start_pose
+from jaxdoctor.models.servos import SCALAR_JOINTS, self_driven, servos
 
 RANDOM_POSES = 30
 """Random poses in which the mass matrix is looked at, besides qpos0 and the keyframes."""
 
 # As numbers: a NumPy integer equals a constant of MuJoCo, but the constant does not equal it.
-SCALAR_JOINTS = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
 FLAG = mujoco.mjtDisableBit
-
-LAST_SWITCHABLE_GROUP = 30
-"""Actuators of later groups cannot be switched off."""
-
 CLOSING = {int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)}
 
 
@@ -59,7 +55,8 @@ def _inspected(model: Any, spots: ElementLines, argument: str, seed: int) -> Mod
         disabled=tuple(_disabled(option.disableflags)),
         constraints=tuple(constraints(model, spots, pairs)),
         joints=tuple(inertias(model, spots, chosen)),
-        servos=tuple(_servos(model, spots, start)),
+        servos=tuple(servos(model, spots, _contacts(model, start))),
+        self_driven=tuple(self_driven(model, spots)),
         loops=tuple(_loops(model, spots, start)),
         overlaps=tuple(_overlaps(model, spots, start)),
         limit_violations=tuple(_limit_violations(model, spots, start)),
@@ -106,52 +103,6 @@ def _contacts(model: Any, pose: Pose) -> Any:
     state.qpos[:] = pose.qpos
     mujoco.mj_fwdPosition(model, state)
     return state
-
-
-def _servos(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Servo]:
-    state = _contacts(model, pose)
-    for actuator in range(model.nu):
-        joint = model.actuator_trnid[actuator, 0]
-        on_joint = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
-        feeds_back = model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE
-        if not on_joint or not feeds_back or model.jnt_type[joint] not in SCALAR_JOINTS:
-            continue
-        if _is_off(model, actuator):
-            continue
-        yield _servo(model, spots, state, actuator, joint)
-
-
-def _is_off(model: Any, actuator: int) -> bool:
-    """Whether the option `actuatorgroupdisable` names its group."""
-    group = int(model.actuator_group[actuator])
-    return 0 <= group <= LAST_SWITCHABLE_GROUP and bool(model.opt.disableactuator & (1 << group))
-
-
-def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: int) -> Servo:
-    dof = model.jnt_dofadr[joint]
-    gear = model.actuator_gear[actuator, 0]
-    _, kp, kv = -model.actuator_biasprm[actuator, :3] * gear**2
-    springs, dampers = (
-        not model.opt.disableflags & flag for flag in (FLAG.mjDSBL_SPRING, FLAG.mjDSBL_DAMPER)
-    )
-    passive = float(np.ravel(model.dof_damping[dof])[0]) if dampers else 0.0
-    implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    damps = model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER and not (
-        model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    )
-    unit = np.zeros((1, model.nv))
-    unit[0, dof] = 1
-    solved = np.zeros((1, model.nv))
-    mujoco.mj_solveM(model, state, solved, unit)
-    given_way = float(solved[0, dof])
-    return Servo(
-        spot=spots.at("actuator", actuator),
-        joint=spots.at("joint", joint).name,
-        stiffness=float(kp + (np.ravel(model.jnt_stiffness[joint])[0] if springs else 0)),
-        explicit_damping=(0.0 if implicit else float(kv)) + (0.0 if implicit or damps else passive),
-        implicit_damping=(float(kv) if implicit else 0.0) + (passive if implicit or damps else 0.0),
-        inertia=1 / given_way if given_way > 0 else 0.0,
-    )
 
 
 def _loops(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Loop]:

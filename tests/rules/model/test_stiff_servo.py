@@ -56,3 +56,10 @@ def test_the_message_says_by_how_much():
 
 def test_another_integrator_is_not_judged():
     assert findings(RULE, servo(1e5, integrator="RK4")) == []
+
+
+def test_a_servo_whose_group_is_switched_off_is_healthy():
+    text = servo(1e6).replace("<option", '<option actuatorgroupdisable="0"')
+
+    assert findings(RULE, servo(1e6))
+    assert findings(RULE, text) == []

@@ -1,0 +1,97 @@
+"""Actuators with feedback: how stiff each is for its joint, and which drive themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from jaxdoctor.facts.model import SelfDriven, Servo
+from jaxdoctor.models.element_lines import ElementLines
+
+FLAG = mujoco.mjtDisableBit
+
+LAST_SWITCHABLE_GROUP = 30
+"""Actuators of later groups cannot be switched off."""
+
+# As numbers: a NumPy integer equals a constant of MuJoCo, but the constant does not equal it.
+SCALAR_JOINTS = {int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)}
+
+
+def servos(model: Any, spots: ElementLines, state: Any) -> Iterator[Servo]:
+    """Actuators with feedback on one hinge or slide, reduced to that joint.
+
+    Args:
+        model: the compiled model.
+        spots: where its elements stand.
+        state: a `mujoco.MjData` with positions and inertias, as `mj_fwdPosition` leaves it.
+    """
+    for actuator in range(model.nu):
+        joint = model.actuator_trnid[actuator, 0]
+        on_joint = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
+        feeds_back = model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE
+        if not on_joint or not feeds_back or model.jnt_type[joint] not in SCALAR_JOINTS:
+            continue
+        if _is_off(model, actuator):
+            continue
+        yield _servo(model, spots, state, actuator, joint)
+
+
+def _is_off(model: Any, actuator: int) -> bool:
+    """Whether the option `actuatorgroupdisable` names its group."""
+    group = int(model.actuator_group[actuator])
+    return 0 <= group <= LAST_SWITCHABLE_GROUP and bool(model.opt.disableactuator & (1 << group))
+
+
+def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: int) -> Servo:
+    dof = model.jnt_dofadr[joint]
+    gear = model.actuator_gear[actuator, 0]
+    _, kp, kv = -model.actuator_biasprm[actuator, :3] * gear**2
+    springs, dampers = (
+        not model.opt.disableflags & flag for flag in (FLAG.mjDSBL_SPRING, FLAG.mjDSBL_DAMPER)
+    )
+    passive = float(np.ravel(model.dof_damping[dof])[0]) if dampers else 0.0
+    implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    damps = model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER and not (
+        model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    )
+    unit = np.zeros((1, model.nv))
+    unit[0, dof] = 1
+    solved = np.zeros((1, model.nv))
+    mujoco.mj_solveM(model, state, solved, unit)
+    given_way = float(solved[0, dof])
+    return Servo(
+        spot=spots.at("actuator", actuator),
+        joint=spots.at("joint", joint).name,
+        stiffness=float(kp + (np.ravel(model.jnt_stiffness[joint])[0] if springs else 0)),
+        explicit_damping=(0.0 if implicit else float(kv)) + (0.0 if implicit or damps else passive),
+        implicit_damping=(float(kv) if implicit else 0.0) + (passive if implicit or damps else 0.0),
+        inertia=1 / given_way if given_way > 0 else 0.0,
+    )
+
+
+def self_driven(model: Any, spots: ElementLines) -> Iterator[SelfDriven]:
+    """Actuators on a hinge, slide or tendon that push along its velocity harder than its damping brakes."""
+    damps = not model.opt.disableflags & FLAG.mjDSBL_DAMPER
+    for actuator in range(model.nu):
+        if model.actuator_biastype[actuator] != mujoco.mjtBias.mjBIAS_AFFINE or _is_off(model, actuator):
+            continue
+        target = int(model.actuator_trnid[actuator, 0])
+        match model.actuator_trntype[actuator]:
+            case mujoco.mjtTrn.mjTRN_JOINT if model.jnt_type[target] in SCALAR_JOINTS:
+                element, damping = "joint", np.ravel(model.dof_damping[model.jnt_dofadr[target]])[0]
+            case mujoco.mjtTrn.mjTRN_TENDON:
+                element, damping = "tendon", np.ravel(model.tendon_damping[target])[0]
+            case _:
+                continue
+        feedback = model.actuator_biasprm[actuator, 2] * model.actuator_gear[actuator, 0] ** 2
+        braked = float(damping) if damps else 0.0
+        if feedback > braked:
+            yield SelfDriven(
+                spot=spots.at("actuator", actuator),
+                target=spots.at(element, target),
+                feedback=float(feedback),
+                damping=braked,
+            )
