@@ -6,8 +6,8 @@ RULE = "self-driven-servo"
 
 
 def servo(bias, *, target='joint="hinge0"', gear=1, extra="", options=""):
-    after = f'''<actuator>
-      <general name="swing" {target} gear="{gear}" biastype="affine" biasprm="{bias}" {extra}/></actuator>'''
+    after = f"""<actuator>
+      <general name="swing" {target} gear="{gear}" biastype="affine" biasprm="{bias}" {extra}/></actuator>"""
     cable = '<tendon><fixed name="cable" damping="0.5"><joint joint="hinge0" coef="1"/></fixed></tendon>'
     return mjcf(arm(1, joint='damping="0.3"'), after=cable + after, options=options)
 
