@@ -23,14 +23,33 @@ GARBAGE = 100_000
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"jaxdoctor {__version__}")
+        if {"--verbose", "-v"} & set(sys.argv[1:]):
+            _print_versions()
         raise typer.Exit
+
+
+def _print_versions() -> None:
+    """What a bug report needs: the platform, the Python, and every package that a report may depend on."""
+    import platform  # noqa: PLC0415 (only for a bug report)
+
+    from jaxdoctor.machine.installed import versions_for_a_bug_report  # noqa: PLC0415
+
+    typer.echo(f"{platform.platform()}, {sys.executable}")
+    for name, version in versions_for_a_bug_report().items():
+        typer.echo(f"{name} {version or 'not installed'}")
 
 
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit; with --verbose those of all packages.",
+        ),
     ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", is_eager=True, hidden=True)] = False,
 ) -> None:
     """Tell before the GPU hours are spent whether a JAX run will break on a given card, and why."""
 

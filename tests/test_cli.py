@@ -44,6 +44,15 @@ def with_command(body, **environment):
     )
 
 
+def test_the_verbose_version_names_every_package_of_a_bug_report():
+    done = jaxdoctor("--version", "--verbose")
+
+    assert done.returncode == 0
+    lines = dict(line.split(" ", 1) for line in done.stdout.splitlines()[2:])
+    assert {"python", "jax", "mujoco", "typer", "tensorstore", "h5py"} <= lines.keys()
+    assert "pytest" not in lines
+
+
 def test_the_version_is_printed():
     assert jaxdoctor("--version").stdout == f"jaxdoctor {__version__}\n"
 

@@ -15,6 +15,6 @@ def test_the_set_up_commands_are_there_and_ci_runs_the_second():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     tests = "pip install -e '.[dev]' && pytest"
 
-    assert "$ pip install . && jaxdoctor probe\n" in readme
+    assert "$ pip install '.[probe]' && jaxdoctor probe\n" in readme
     assert f"$ {tests}\n" in readme
     assert f"\n{tests}\n" in (ROOT / ".ci" / "run").read_text()

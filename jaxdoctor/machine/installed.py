@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 import time
 from collections.abc import Mapping
 
@@ -12,6 +13,12 @@ from jaxdoctor.workers.interpreter import is_another
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Task
 from jaxdoctor.workers.worker import run
+
+NAME = re.compile(r"[\w.-]+")
+"""The name at the beginning of a requirement, as PEP 508 has it."""
+
+DEVELOPERS = "extra == 'dev'"
+"""Ends a requirement that only our own tests have."""
 
 DISTRIBUTIONS = (
     "jax",
@@ -36,6 +43,14 @@ DISTRIBUTIONS = (
 def installed_versions() -> Mapping[str, str | None]:
     """The version of Python and of every distribution; None: not installed."""
     return {"python": platform.python_version()} | {name: _version(name) for name in DISTRIBUTIONS}
+
+
+def versions_for_a_bug_report() -> Mapping[str, str | None]:
+    """The same with everything else that jaxdoctor itself requires, its extras included."""
+    wanted = (line for line in importlib.metadata.requires("jaxdoctor") or () if DEVELOPERS not in line)
+    names = (NAME.match(line) for line in wanted)
+    required = {name[0]: _version(name[0]) for name in names if name and name[0] != "jaxdoctor"}
+    return {**installed_versions(), **required}
 
 
 INSTALLED: Task[[], Mapping[str, str | None]] = Task("jaxdoctor.machine.installed:answer_versions")
