@@ -31,8 +31,8 @@ FACE = {"__init__", "__main__", "cli", "command", "errors", "options", "registry
 
 PLUGS = {
     "rules.environment", "rules.precision", "rules.model", "rules.values", "rules.counters", "rules.dtypes",
-    "rules.integrity", "rules.run", "rules.update", "checkpoints.readers", "reports.formats", "machine.cards",
-    "rollouts.sources", "replay.systems", "models.scenarios", "commands",
+    "rules.integrity", "rules.optimizer", "rules.run", "rules.update", "checkpoints.readers",
+    "reports.formats", "machine.cards", "rollouts.sources", "replay.systems", "models.scenarios", "commands",
 }  # fmt: skip
 """Folders whose modules never import one another."""
 

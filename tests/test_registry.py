@@ -13,6 +13,7 @@ FACTS = {
     "counters": {"Checkpoint", "Series"},
     "dtypes": {"Checkpoint", "Series"},
     "integrity": {"Checkpoint", "Series"},
+    "optimizer": {"Checkpoint", "Series"},
     "run": {"Checkpoint", "Series"},
     "update": {"Signature"},
 }

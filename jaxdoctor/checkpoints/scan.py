@@ -25,7 +25,7 @@ from jaxdoctor.storage.steps import step_of
 from jaxdoctor.workers.log import tell
 from jaxdoctor.workers.progress import SILENT, Progress
 
-FAMILIES = ("values", "counters", "dtypes", "integrity", "run")
+FAMILIES = ("values", "counters", "dtypes", "integrity", "optimizer", "run")
 """The rules that judge what is made here; the others are not even imported."""
 
 UNREAD = "unread"

@@ -38,7 +38,7 @@ def at(state, step):
     adam = adam._replace(count=jnp.int32(step))
     return {
         "step": jnp.int32(step),
-        "params": state.params,
+        "params": jax.tree.map(lambda leaf: leaf * (1 + step / 1e5), state.params),
         "opt_state": (adam, rest),
         "rng": jax.random.PRNGKey(step),
     }
@@ -172,6 +172,9 @@ def brax():
         normalizer = running_statistics.init_state(specs.Array((4,), jnp.dtype("float32")))
         params = network.policy_network.init(key), network.value_network.init(key)
 
+    def moved(params, step):
+        return jax.tree.map(lambda leaf: leaf * (1 + step / 1e10), params)
+
     def save(folder, counts, *, halves=True):
         for step, count in counts:
             kept = (
@@ -184,7 +187,7 @@ def brax():
                 checkpoint.save(
                     folder,
                     step,
-                    (dataclasses.replace(normalizer, count=kept), *params),
+                    (dataclasses.replace(normalizer, count=kept), *moved(params, step)),
                     config,
                     "ppo_network_config.json",
                 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
@@ -21,7 +23,8 @@ def nonfinite_recorded(checkpoint: Checkpoint) -> Hits:
 
     A count of rejected updates above zero, which `optax.apply_if_finite` keeps in `total_notfinite`, or
     a logged metric that was NaN or infinite. Of a metric that is neither a loss, a gradient norm nor a
-    reward it is a note: a ratio of variances over a small batch is often NaN without harm.
+    reward it is a note: a ratio of variances over a small batch is often NaN without harm. So is a
+    metric that Orbax saved beside a step, to find the best one by.
 
     ## Why it matters
 
@@ -49,6 +52,13 @@ def nonfinite_recorded(checkpoint: Checkpoint) -> Hits:
                 message=f"{counter.value} updates were not finite and were thrown away",
                 evidence={"count": counter.value},
             )
+    for name in _metrics(checkpoint.metadata):
+        yield Hit(
+            location=Location(path=checkpoint.path, step=checkpoint.step),
+            message=f"the metric {name} was saved as not finite",
+            evidence={"metric": name, "step": checkpoint.step},
+            severity=Severity.NOTE,
+        )
     logged = checkpoint.metadata.get("logged_nonfinite")
     if isinstance(logged, Mapping):
         for name, step in logged.items():
@@ -58,3 +68,18 @@ def nonfinite_recorded(checkpoint: Checkpoint) -> Hits:
                 evidence={"metric": str(name), "step": step},
                 severity=None if any(word in str(name).lower() for word in TELLING) else Severity.NOTE,
             )
+
+
+def _metrics(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """The names of saved metrics that are not finite: what metadata holds under a name with "metric"."""
+    for name, value in metadata.items():
+        if "metric" in name and isinstance(value, Mapping):
+            yield from _not_finite(value)
+
+
+def _not_finite(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from (f"{name}/{below}" for below in _not_finite(value))
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield str(name)

@@ -28,3 +28,12 @@ def test_a_loss_of_nan_weighs_more_than_a_ratio_of_nan():
 
     assert (loss.severity, loss.location.step) == (Severity.WARNING, 40)
     assert ratio.severity is Severity.NOTE
+
+
+def test_a_metric_that_orbax_saved_is_a_note():
+    metrics = {"metrics": {"reward": float("nan"), "eval": {"loss": 1.0, "ratio": float("inf")}}}
+
+    findings = judged(nonfinite_recorded, checkpoint(step=2000, metadata=metrics))
+
+    assert [finding.evidence["metric"] for finding in findings] == ["reward", "eval/ratio"]
+    assert {finding.severity for finding in findings} == {Severity.NOTE}

@@ -1,0 +1,1 @@
+"""JD35x: the optimizer's state, running statistics, adapters, and arrays that stand twice."""
