@@ -47,23 +47,21 @@ def check_update(
     The target's code is executed, in a process of its own with a time limit. What it builds is only traced:
     no array of the state is made, and nothing is compiled.
     """
-    from jaxdoctor.errors import UnknownNameError
-    from jaxdoctor.updates.check import X64_SETTINGS, Wish
+    from jaxdoctor.config.settings import UpdateEntry
+    from jaxdoctor.preflight.asks.update import update_wish
     from jaxdoctor.updates.check import check_update as check
     from jaxdoctor.workers.interpreter import chosen, is_another
     from jaxdoctor.workers.progress import shown
 
     config = shared.configuration()
-    if x64 not in X64_SETTINGS:
-        raise UnknownNameError("--x64 setting", x64, X64_SETTINGS)
-    wish = Wish(
+    entry = UpdateEntry(
         target=target,
         params=params,
-        params_dtypes=tuple(word.strip() for word in (params_dtype or "").split(",") if word.strip()),
-        x64=X64_SETTINGS[x64],
+        params_dtype=tuple((params_dtype or "").split(",")),
+        x64=x64,
         calls_per_second=calls_per_second,
-        time_limit=time_limit,
     )
+    wish = update_wish(entry, seconds=time_limit)
     where = f" with {chosen()}" if is_another() else ""
     if not shared.quiet:
         typer.echo(f"executing {target}{where} in a process of its own, at most {time_limit:g} s", err=True)

@@ -9,21 +9,16 @@ import typer
 
 from jaxdoctor.command import Command
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
 from jaxdoctor.machine.card import HERE, known_cards
 from jaxdoctor.models.scenario import SCENARIOS
 from jaxdoctor.options import PythonOption, Shared, reporting
 from jaxdoctor.prescriptions.writers import WRITERS
+from jaxdoctor.probe.ask import STEPS
 
 if TYPE_CHECKING:
     from jaxdoctor.config.settings import Config
     from jaxdoctor.facts.report import Report
     from jaxdoctor.probe.ask import Ask
-
-EVERYWHERE = "all-"
-"""Before a precision's name: every product is rounded, not only those that matrix units compute."""
-
-STEPS = 100
 
 
 def _known_emit(name: str | None) -> str | None:
@@ -36,20 +31,6 @@ def _known_scenario(name: str | None) -> str | None:
     if name is not None and name not in SCENARIOS.names():
         raise UnknownNameError("scenario", name, SCENARIOS.names())
     return name
-
-
-def _known_precisions(names: list[str] | None) -> list[str] | None:
-    for name in names or ():
-        _precision(name)
-    return names
-
-
-def _precision(name: str) -> Precision:
-    try:
-        return precision_named(name.removeprefix(EVERYWHERE))
-    except KeyError:
-        known = [*PRECISIONS, *(f"{EVERYWHERE}{known}" for known in PRECISIONS), "1 to 23 (mantissa bits)"]
-        raise UnknownNameError("precision", name, known) from None
 
 
 def _complete(incomplete: str, names: list[str]) -> list[str]:
@@ -109,7 +90,6 @@ def probe(
             "--precision",
             help="A precision to replay at besides the usual ones: bf16, a number of mantissa bits, or "
             "all-tf32 to round every product. Repeatable.",
-            callback=_known_precisions,
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of start states and random controls.")] = 0,
@@ -133,54 +113,37 @@ def probe(
     shared: Shared,
 ) -> None:
     """Replay a model at every precision: will it break on that card, by how many bits, what to set."""
-    from jaxdoctor.errors import UsageError
-    from jaxdoctor.probe.ask import Ask
+    from jaxdoctor.config.settings import ProbeEntry
+    from jaxdoctor.preflight.asks.probe import probe_ask
 
-    if model is not None and scenario is not None:
-        raise UsageError(f"both {model} and --scenario {scenario} were given", hint="give one of the two")
-    if controls is not None and model is None and scenario is None:
-        raise UsageError("--controls were given and no model", hint="name the model that they drive")
-    chosen = precision or []
-    ask = Ask(
-        model=model or "",
-        subject=model or "",
+    entry = ProbeEntry(
+        model=model,
+        scenario=scenario,
         controls=None if controls is None else str(controls),
+        cards=(card,),
+        level=level,
         steps=steps,
         replays=replays,
         batch=batch,
         seed=seed,
-        level=level,
-        precisions=tuple(_precision(name) for name in chosen if not name.startswith(EVERYWHERE)),
-        all_products=tuple(_everywhere(name) for name in chosen if name.startswith(EVERYWHERE)),
-        time_limit=time_limit,
+        precision=tuple(precision or ()),
         cache=cache,
     )
+    ask = probe_ask(entry, seconds=time_limit)
     config = shared.configuration()
-    report = _run(ask, scenario, card, quiet=shared.quiet)
+    report = _run(ask, card, quiet=shared.quiet)
     raise typer.Exit(_publish(report, emit, shared, config))
 
 
-def _everywhere(name: str) -> Precision:
-    from dataclasses import replace
-
-    return replace(_precision(name), name=name)
-
-
-def _run(ask: Ask, scenario: str | None, card: str, *, quiet: bool) -> Report:
-    from dataclasses import replace
-
+def _run(ask: Ask, card: str, *, quiet: bool) -> Report:
     from jaxdoctor.probe.run import probe as probing
-    from jaxdoctor.probe.run import scenario_ask, tour
+    from jaxdoctor.probe.run import tour
     from jaxdoctor.workers.progress import shown
     from jaxdoctor.workers.stdout import chatter_to_stderr
 
     with chatter_to_stderr(), shown(quiet=quiet) as progress:
-        if scenario is not None:
-            return probing(scenario_ask(ask, scenario), card=card, progress=progress)
         if not ask.model and ask.level > 1:
             return tour(ask, card=card, progress=progress)
-        if ask.steps is None and ask.controls is None:
-            ask = replace(ask, steps=STEPS)
         return probing(ask, card=card, progress=progress)
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from jaxdoctor.command import Command
 from jaxdoctor.options import Shared, reporting
-
-if TYPE_CHECKING:
-    from jaxdoctor.checkpoints.options import Options
 
 
 @reporting
@@ -59,17 +56,21 @@ def scan_checkpoint(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from jaxdoctor.checkpoints.discover import expand
     from jaxdoctor.checkpoints.scan import scan
+    from jaxdoctor.config.settings import ScanEntry
+    from jaxdoctor.preflight.asks.scan import scan_options
     from jaxdoctor.workers.progress import shown
 
-    options = _options(
+    entry = ScanEntry(
+        path=", ".join(paths),
         depth=_depth(deep=deep, metadata_only=metadata_only),
         series=series,
         planned_steps=planned_steps,
         steps_per_second=steps_per_second,
-        dtypes=expect_dtype or [],
-        roles=role or [],
-        memory=max_memory,
+        expect_dtype=tuple(expect_dtype or ()),
+        role=tuple(role or ()),
+        max_memory=max_memory,
     )
+    options = scan_options(entry)
     named = expand(paths, sys.stdin)
     config = shared.configuration(inside=named)
     if watch:
@@ -91,35 +92,6 @@ def _depth(*, deep: bool, metadata_only: bool) -> str:
             "--deep reads every value and --metadata-only none", hint="give one of the two, or neither"
         )
     return "deep" if deep else "metadata-only" if metadata_only else "sample"
-
-
-def _options(
-    *,
-    depth: str,
-    series: bool | None,
-    planned_steps: int | None,
-    steps_per_second: float | None,
-    dtypes: list[str],
-    roles: list[str],
-    memory: str,
-) -> Options:
-    from jaxdoctor.checkpoints.options import Options
-    from jaxdoctor.checkpoints.roles import assignment, expected_dtype
-    from jaxdoctor.checkpoints.statistics import Depth
-    from jaxdoctor.facts.series import Expectations
-    from jaxdoctor.storage.budget import size_named
-
-    return Options(
-        depth=Depth(depth),
-        series=series,
-        expectations=Expectations(
-            planned_steps=planned_steps,
-            steps_per_second=steps_per_second or None,
-            dtypes=dict(expected_dtype(text) for text in dtypes),
-        ),
-        roles=tuple(assignment(text) for text in roles),
-        memory=size_named(memory),
-    )
 
 
 COMMAND = Command(scan_checkpoint)

@@ -29,6 +29,7 @@ class ProbeEntry:
     seed: int = 0
     precision: tuple[str, ...] = ()
     time_limit: float | None = None
+    cache: bool = True
     at: str = field(default="", compare=False)
     """Where the configuration names it: "jaxdoctor.yaml:5"."""
 
@@ -42,8 +43,12 @@ class ScanEntry:
     series: bool | None = None
     planned_steps: int | None = None
     steps_per_second: float | None = None
-    expect_dtype: Mapping[str, str] = field(default_factory=dict)
-    role: Mapping[str, str] = field(default_factory=dict)
+    expect_dtype: tuple[str, ...] = ()
+    """Each "ROLE=DTYPE"."""
+
+    role: tuple[str, ...] = ()
+    """Each "PATTERN=ROLE"."""
+
     max_memory: str = "512MiB"
     at: str = field(default="", compare=False)
 
@@ -231,14 +236,17 @@ def _entries(document: Located, key: str, path: Path) -> list[dict[str, Any]]:
 
 
 def _fields(entry: dict[str, Any]) -> dict[str, Any]:
-    """Keys as our fields are called, lists as tuples, and `x64: off` as the word that it is."""
-    fields = {
-        key.replace("-", "_"): tuple(value) if isinstance(value, list) else value
-        for key, value in entry.items()
-    }
+    """Keys as our fields are called, and values as a command line has them: `x64: off` is a word."""
+    fields = {key.replace("-", "_"): _argument(value) for key, value in entry.items()}
     if "x64" in fields:
         fields["x64"] = _word(fields["x64"])
     return fields
+
+
+def _argument(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(f"{name}={inner}" for name, inner in value.items())
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _word(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import time
@@ -9,24 +10,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jaxdoctor.checkpoints.discover import expand
 from jaxdoctor.checkpoints.options import SCAN, Options
-from jaxdoctor.checkpoints.roles import Assignment, expected_dtype, role_named
-from jaxdoctor.checkpoints.statistics import Depth
 from jaxdoctor.config.settings import Config, ProbeEntry, ScanEntry, UpdateEntry
 from jaxdoctor.errors import ConfigError, UnknownNameError, UsageError
-from jaxdoctor.facts.precision import precision_named
 from jaxdoctor.facts.report import Report
-from jaxdoctor.facts.series import Expectations
-from jaxdoctor.machine.card import HERE
-from jaxdoctor.probe.ask import Ask
-from jaxdoctor.probe.run import probe, scenario_ask
-from jaxdoctor.storage.budget import size_named
-from jaxdoctor.updates.check import X64_SETTINGS, Wish, check_update
+from jaxdoctor.machine.card import HERE, card_named
+from jaxdoctor.preflight.asks.probe import probe_ask
+from jaxdoctor.preflight.asks.scan import scan_options
+from jaxdoctor.preflight.asks.update import update_wish
+from jaxdoctor.probe.ask import STEPS, Ask, replays_of
+from jaxdoctor.probe.run import probe
+from jaxdoctor.updates.check import check_update
 from jaxdoctor.workers.progress import Progress
 from jaxdoctor.workers.worker import run
+
+T = TypeVar("T")
 
 KINDS = ("machine", "scan", "update", "probe")
 """From cheap to dear."""
@@ -113,6 +114,8 @@ def _means(word: str, subject: Subject) -> bool:
 
 def _machines(config: Config) -> Iterator[Subject]:
     for card in config.cards or (HERE,):
+        if card != HERE:
+            _built(str(config.path or ""), functools.partial(card_named, card))
         name = "this machine" if card == HERE else card
         yield Subject(
             kind="machine", name=name, entry={"card": card}, inputs=(), examine=_machine(card, name)
@@ -131,6 +134,13 @@ def _plain(entry: ProbeEntry | ScanEntry | UpdateEntry) -> dict[str, Any]:
     return {name: value for name, value in asdict(entry).items() if name != "at"}
 
 
+def _probed(ask: Ask, card: str) -> Examine:
+    def examine(seconds: float, progress: Progress) -> Report:
+        return probe(replace(ask, time_limit=seconds), card=card, progress=progress)
+
+    return examine
+
+
 class _Here:
     """Entries of a configuration, whose paths start from its folder."""
 
@@ -144,12 +154,13 @@ class _Here:
     def scan(self, entry: ScanEntry) -> Subject:
         path = self.path(entry.path)
         asked = replace(entry, path=path)
+        options = _built(entry.at, lambda: scan_options(asked))
         return Subject(
             kind="scan",
             name=path,
             entry=_plain(asked),
             inputs=(Path(path),),
-            examine=lambda seconds, progress: _scanned(asked, seconds, progress),
+            examine=lambda seconds, progress: _scanned(path, options, seconds, progress),
             cost=DEPTHS.index(entry.depth),
             at=entry.at,
             named=(path,),
@@ -159,14 +170,16 @@ class _Here:
         file, colon, function = entry.target.partition(":")
         is_file = file.endswith(".py")
         target = f"{self.path(file)}{colon}{function}" if is_file else entry.target
-        asked = replace(entry, target=target)
+        wish = _built(entry.at, lambda: update_wish(replace(entry, target=target), seconds=1))
         return Subject(
             kind="update",
             name=target,
-            entry=_plain(asked),
+            entry=_plain(replace(entry, target=target)),
             # Whatever it imports may change it, so all Python code beside the configuration counts.
             inputs=tuple(sorted(self.config.folder.rglob("*.py"))),
-            examine=lambda seconds, progress: _checked(asked, seconds, progress),
+            examine=lambda seconds, progress: check_update(
+                replace(wish, time_limit=seconds), progress=progress
+            ),
             time_limit=entry.time_limit,
             at=entry.at,
             named=(self.path(file),) if is_file else (),
@@ -179,13 +192,14 @@ class _Here:
             asked = replace(entry, model=model, controls=controls, cards=(card,), level=entry.level or level)
             name = model or entry.scenario or ""
             files = [Path(model).parent] if model else []
+            ask = _built(entry.at, functools.partial(probe_ask, asked, seconds=1, level=level))
             yield Subject(
                 kind="probe",
                 name=name if card == HERE else f"{name} on {card}",
                 entry=_plain(asked),
                 inputs=(*files, *([Path(controls)] if controls else [])),
-                examine=_probed(asked, card),
-                cost=(asked.steps or 100) * (asked.replays or 16) * (asked.level or level),
+                examine=_probed(ask, card),
+                cost=(ask.steps or STEPS) * replays_of(ask)[0] * ask.level,
                 time_limit=entry.time_limit,
                 at=entry.at,
                 level=2,
@@ -193,57 +207,23 @@ class _Here:
             )
 
 
-def _scanned(entry: ScanEntry, seconds: float, progress: Progress) -> Report:
-    options = Options(
-        depth=Depth(entry.depth),
-        series=entry.series,
-        expectations=Expectations(
-            planned_steps=entry.planned_steps,
-            steps_per_second=entry.steps_per_second,
-            dtypes=dict(expected_dtype(f"{role}={dtype}") for role, dtype in entry.expect_dtype.items()),
-        ),
-        roles=tuple(Assignment(pattern, role_named(role)) for pattern, role in entry.role.items()),
-        memory=size_named(entry.max_memory),
-    )
+def _built(at: str, build: Callable[[], T]) -> T:
+    """What an entry asks.
+
+    Raises:
+        ConfigError: it cannot be meant; the message says where the entry stands.
+    """
+    try:
+        return build()
+    except UsageError as error:
+        raise ConfigError(f"{at or 'the configuration'}: {error}", hint=error.hint) from error
+
+
+def _scanned(path: str, options: Options, seconds: float, progress: Progress) -> Report:
     # In a process of its own only because that can be ended when the time is over.
     return run(
-        SCAN(expand([entry.path], ()), options),
+        SCAN(expand([path], ()), options),
         deadline=time.monotonic() + seconds,
         progress=progress,
-        subject=f"the scan of {entry.path}",
+        subject=f"the scan of {path}",
     )
-
-
-def _checked(entry: UpdateEntry, seconds: float, progress: Progress) -> Report:
-    wish = Wish(
-        target=entry.target,
-        params=entry.params,
-        params_dtypes=entry.params_dtype,
-        x64=X64_SETTINGS[entry.x64],
-        calls_per_second=entry.calls_per_second,
-        time_limit=seconds,
-    )
-    return check_update(wish, progress=progress)
-
-
-def _probed(entry: ProbeEntry, card: str) -> Examine:
-    def examine(seconds: float, progress: Progress) -> Report:
-        ask = Ask(
-            model=entry.model or "",
-            subject=entry.model or entry.scenario or "",
-            controls=entry.controls,
-            steps=entry.steps,
-            replays=entry.replays,
-            batch=entry.batch,
-            seed=entry.seed,
-            level=entry.level or 2,
-            precisions=tuple(precision_named(name) for name in entry.precision),
-            time_limit=seconds,
-        )
-        if entry.scenario is not None:
-            ask = scenario_ask(ask, entry.scenario)
-        elif entry.steps is None and entry.controls is None:
-            ask = replace(ask, steps=100)
-        return probe(ask, card=card, progress=progress)
-
-    return examine

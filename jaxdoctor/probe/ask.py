@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from jaxdoctor.facts.precision import Precision
 
+STEPS = 100
+"""Of each replay, where neither the user nor a scenario nor controls say how many."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
@@ -14,7 +17,7 @@ class Ask:
     model: str
     subject: str
     controls: str | None = None
-    steps: int | None = 100
+    steps: int | None = STEPS
     replays: int | None = None
     """None: as many as make the answer clear."""
 

@@ -14,13 +14,11 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.card import HERE
 from jaxdoctor.prescriptions.from_findings import advice
 from jaxdoctor.prescriptions.merge import merged
-from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.ask import STEPS, Ask
 from jaxdoctor.probe.run import probe
 from jaxdoctor.reports.json_read import read
 from jaxdoctor.reports.wording import signed
 from jaxdoctor.workers.progress import SILENT, Progress
-
-STEPS = 100
 
 
 def recommend(reports: Sequence[Path], card: str = HERE, progress: Progress = SILENT) -> Prescription:

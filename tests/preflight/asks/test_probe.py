@@ -1,0 +1,35 @@
+"""A rollout to replay, from a command line or a configuration."""
+
+import pytest
+
+from jaxdoctor.config.settings import ProbeEntry
+from jaxdoctor.errors import UsageError
+from jaxdoctor.preflight.asks.probe import probe_ask
+
+
+def test_a_rollout_takes_the_default_steps_only_where_nothing_else_says():
+    assert probe_ask(ProbeEntry(model="m.xml"), seconds=9).steps == 100
+    assert probe_ask(ProbeEntry(model="m.xml", controls="c.npy"), seconds=9).steps is None
+    assert probe_ask(ProbeEntry(model="m.xml", steps=7, precision=("all-tf32", "13")), seconds=9).steps == 7
+
+
+def test_precisions_at_which_every_product_is_rounded_stand_apart():
+    ask = probe_ask(ProbeEntry(model="m.xml", precision=("all-tf32", "13")), seconds=9)
+
+    assert [one.name for one in ask.all_products] == ["all-tf32"]
+    assert [one.name for one in ask.precisions] == ["13"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (ProbeEntry(model="m.xml", precision=("tf31",)), "precision named 'tf31'"),
+        (ProbeEntry(model="m.xml", cards=("4091",)), "card named '4091'"),
+        (ProbeEntry(scenario="handd"), "scenario named 'handd'"),
+        (ProbeEntry(controls="c.npy"), "no model"),
+        (ProbeEntry(model="m.xml", scenario="hand"), "both m.xml and"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_the_work(entry, message):
+    with pytest.raises(UsageError, match=message):
+        probe_ask(entry, seconds=9)
