@@ -170,7 +170,8 @@ def brax():
             observation_size=4, action_size=2, normalize_observations=True, network_factory=small
         )
         normalizer = running_statistics.init_state(specs.Array((4,), jnp.dtype("float32")))
-        params = network.policy_network.init(key), network.value_network.init(key)
+        keys = jax.random.split(key)
+        params = network.policy_network.init(keys[0]), network.value_network.init(keys[1])
 
     def moved(params, step):
         return jax.tree.map(lambda leaf: leaf * (1 + step / 1e10), params)

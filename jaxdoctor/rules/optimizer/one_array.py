@@ -15,9 +15,22 @@ SMALLEST = 64
 
 COPIES = frozenset(
     {"target", "targets", "ema", "old", "prev", "previous", "ref", "reference", "best", "tied", "shared"}
-    | {"backup", "average", "avg", "swa", "polyak", "shadow", "teacher", "momentum", "head", "decoder"}
+    | {
+        "backup",
+        "average",
+        "avg",
+        "swa",
+        "polyak",
+        "shadow",
+        "teacher",
+        "momentum",
+        "head",
+        "decoder",
+        "extractor",
+    }
 )
-"""Words in the names of copies that are meant, and of output layers that share the table of the inputs."""
+"""Words in the names of copies that are meant, and of layers that networks share by design: output layers with
+the table of the inputs, Stable-Baselines3's actor and critic with one extractor."""
 
 
 @rule("JD360", Severity.NOTE)
