@@ -1,25 +1,28 @@
-"""Repeated findings made one."""
+"""Repeated findings made one, and the checkpoint to go back to named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.finding import Finding, Severity
+from jaxdoctor.facts.text import counted
 
-LISTED = 12
-"""Findings of one rule about one checkpoint that are shown; the last of them counts the others."""
+FILES_NAMED = 4
 
 
-def together(findings: Iterable[Finding]) -> list[Finding]:
-    """One finding for an illness that later checkpoints still have, and a bound on those of one rule."""
-    first: dict[object, Finding] = {}
-    later: dict[object, list[str]] = {}
-    for finding in findings:
+def together(judged: Iterable[tuple[object, Finding]]) -> list[Finding]:
+    """One finding for a fault that later checkpoints still have, or that several files of one have.
+
+    `judged` has each finding with the fact that it is about.
+    """
+    groups: dict[object, list[tuple[object, Finding]]] = {}
+    for fact, finding in judged:
         key = (finding.code, finding.location.leaf, finding.severity, _same(finding))
-        if first.setdefault(key, finding) is not finding:
-            later.setdefault(key, []).append(finding.location.path or "")
-    return _bounded([_also(finding, later.get(key, [])) for key, finding in first.items()])
+        groups.setdefault(key, []).append((id(fact), finding))
+    return [_one(group) for group in groups.values()]
 
 
 def _same(finding: Finding) -> str | None:
@@ -29,40 +32,52 @@ def _same(finding: Finding) -> str | None:
     return "".join(letter for letter in finding.message if not letter.isdigit())
 
 
-def _also(finding: Finding, paths: list[str]) -> Finding:
-    others = [path for path in dict.fromkeys(paths) if path != finding.location.path]
-    if not others:
-        return finding
-    return replace(
-        finding,
-        message=f"{finding.message}; so do {len(others)} later checkpoints",
-        evidence={**finding.evidence, "also_in": others},
-    )
+def _one(group: Sequence[tuple[object, Finding]]) -> Finding:
+    fact, first = group[0]
+    files = [finding.location.path for owner, finding in group if owner == fact]
+    later = [finding.location.path for owner, finding in group if owner != fact]
+    others = _others(files, first), _others(later, first)
+    parts, evidence = [first.message], dict(first.evidence)
+    if others[0]:
+        named = ", ".join(Path(path).name for path in others[0][:FILES_NAMED])
+        parts.append(f"and so it is with {counted(len(others[0]), 'other file')} ({named})")
+        evidence["other_files"] = others[0]
+    if others[1]:
+        parts.append(f"so it is in {counted(len(others[1]), 'later checkpoint')}")
+        evidence["also_in"] = others[1]
+    return replace(first, message="; ".join(parts), evidence=evidence)
 
 
-def _bounded(findings: list[Finding]) -> list[Finding]:
-    counts: dict[object, int] = {}
-    for finding in findings:
-        key = _kind(finding)
-        counts[key] = counts.get(key, 0) + 1
-    shown: list[Finding] = []
-    seen: dict[object, int] = {}
-    for finding in findings:
-        key = _kind(finding)
-        seen[key] = seen.get(key, 0) + 1
-        if seen[key] < LISTED or counts[key] == LISTED:
-            shown.append(finding)
-        elif seen[key] == LISTED:
-            more = counts[key] - LISTED
-            shown.append(
-                replace(
-                    finding,
-                    message=f"{finding.message}; and {more} more like this",
-                    evidence={**finding.evidence, "more": more},
-                )
-            )
-    return shown
+def _others(paths: Iterable[str | None], first: Finding) -> list[str]:
+    return [path for path in dict.fromkeys(paths) if path is not None and path != first.location.path]
 
 
-def _kind(finding: Finding) -> tuple[str, str | None, int]:
-    return finding.code, finding.location.path, finding.severity
+def with_last_clean(
+    findings: Iterable[Finding], checkpoints: Sequence[Checkpoint], ill: set[str]
+) -> list[Finding]:
+    """The findings of a run, with the newest clean checkpoint in each fix that is to go back to one.
+
+    `ill` has the paths of the checkpoints that are not clean. Of a checkpoint alone, nothing is named.
+    """
+    if len(checkpoints) < 2:  # noqa: PLR2004 (there is no other one to go back to)
+        return list(findings)
+    clean = [saved for saved in checkpoints if saved.finished and saved.path not in ill]
+    return [_going_back(finding, clean) if finding.go_back else finding for finding in findings]
+
+
+def _going_back(finding: Finding, clean: Sequence[Checkpoint]) -> Finding:
+    newest = clean[-1].path if clean else None
+    told = "no checkpoint of this run is clean"
+    if newest is not None:
+        told = f"the last clean checkpoint is `{Path(newest).name}`"
+    fix = told if finding.fix is None else f"{finding.fix}; {told}"
+    return replace(finding, fix=fix, evidence={**finding.evidence, "last_clean": newest})
+
+
+def are_ill(judged: Iterable[tuple[object, Finding]]) -> set[str]:
+    """The paths of the checkpoints that nobody should go back to."""
+    found = set()
+    for fact, finding in judged:
+        if finding.severity is Severity.ERROR or (finding.go_back and finding.severity > Severity.NOTE):
+            found.add(fact.path if isinstance(fact, Checkpoint) else finding.location.path or "")
+    return found

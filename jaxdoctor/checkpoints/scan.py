@@ -9,7 +9,7 @@ from pathlib import Path
 from jaxdoctor.checkpoints.discover import Found, discover
 from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.reader import READERS, describe
-from jaxdoctor.checkpoints.repeats import together
+from jaxdoctor.checkpoints.repeats import are_ill, together, with_last_clean
 from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.checkpoints.runs import in_runs
 from jaxdoctor.checkpoints.statistics import Depth, number, statistics_of
@@ -104,7 +104,9 @@ def _skipped(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> Iterat
 
 
 def _judged(run: Series, rules: Sequence[Rule]) -> list[Finding]:
-    return together(diagnose([*run.checkpoints, _finished(run)], rules))
+    finished = _finished(run)
+    judged = [(fact, finding) for fact in (*run.checkpoints, finished) for finding in diagnose([fact], rules)]
+    return with_last_clean(together(judged), finished.checkpoints, are_ill(judged))
 
 
 def _finished(run: Series) -> Series:

@@ -58,6 +58,9 @@ class Report:
     statistics: bool = False
     """Whether formats for people count the findings of each rule instead of listing them."""
 
+    in_full: bool = False
+    """Whether it is written to a file, where nothing is left out for the sake of a screen."""
+
     standing: tuple[Finding, ...] = ()
     """Of a series of reports on one job: findings of earlier reports that still hold."""
 

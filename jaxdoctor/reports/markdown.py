@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from jaxdoctor.facts.finding import Finding
@@ -83,7 +84,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
 def _findings(report: Report) -> Iterator[str]:
     if not report.findings:
         return
-    ordered = sorted(report.findings, key=lambda finding: -finding.severity)[:MOST_FINDINGS]
+    most = _most(report)
+    ordered = sorted(report.findings, key=lambda finding: -finding.severity)[:most]
     links = {known: url(rule) for known, rule in rules_of(ordered).items()}
     yield ""
     yield "## Findings"
@@ -95,9 +97,14 @@ def _findings(report: Report) -> Iterator[str]:
     yield from table(
         ("severity", "rule", "where", "what", "fix"), (_finding(finding, links) for finding in ordered)
     )
-    if len(report.findings) > MOST_FINDINGS:
+    if len(report.findings) > most:
         yield ""
-        yield f"and {len(report.findings) - MOST_FINDINGS:,} more."
+        yield f"and {len(report.findings) - most:,} more."
+
+
+def _most(report: Report) -> int:
+    """How many rows a table has: in a file of its own, all."""
+    return sys.maxsize if report.in_full else MOST_FINDINGS
 
 
 def _finding(finding: Finding, links: dict[str, str]) -> tuple[str, ...]:
@@ -176,7 +183,7 @@ def _checkpoints(report: Report) -> Iterator[str]:
                 in_bytes(checkpoint.bytes_read),
                 text(dtypes(checkpoint)),
             )
-            for checkpoint in report.checkpoints[:MOST_FINDINGS]
+            for checkpoint in report.checkpoints[: _most(report)]
         )
         yield from table(("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes"), rows)
     for series in report.series:
@@ -213,7 +220,7 @@ def _aside(report: Report) -> Iterator[str]:
         yield ""
         yield "## Ignored"
         yield ""
-        for ignored in report.ignored[:MOST_FINDINGS]:
+        for ignored in report.ignored[: _most(report)]:
             finding = ignored.finding
             where = place(finding.location)
             subject = f"{finding.code} {text(finding.name)} {code(where) if where else ''}"
@@ -222,7 +229,7 @@ def _aside(report: Report) -> Iterator[str]:
         yield ""
         yield "## Not examined"
         yield ""
-        for skipped in report.unexamined[:MOST_FINDINGS]:
+        for skipped in report.unexamined[: _most(report)]:
             allowed = report.allowed.get(skipped.subject)
             why = f" (allowed: {text(allowed)})" if allowed else ""
             yield f"- {code(skipped.subject)}: {text(skipped.reason)}{why}"
@@ -230,7 +237,7 @@ def _aside(report: Report) -> Iterator[str]:
         yield ""
         yield "## Unchanged"
         yield ""
-        for reused in report.reused[:MOST_FINDINGS]:
+        for reused in report.reused[: _most(report)]:
             yield f"- {code(reused.subject)}: its result is that of {text(reused.when)}"
 
 

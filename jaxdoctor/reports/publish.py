@@ -158,6 +158,6 @@ def write(report: Report, name: str, path: Path | None) -> None:
         return
     try:
         with path.open("w", encoding="utf-8", errors="backslashreplace") as out:
-            form.write(report, out)
+            form.write(replace(report, in_full=True), out)
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from error

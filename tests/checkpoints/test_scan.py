@@ -14,11 +14,9 @@ from typer.testing import CliRunner
 from jaxdoctor.checkpoints import scan as scanning
 from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.reader import READERS
-from jaxdoctor.checkpoints.repeats import LISTED, together
 from jaxdoctor.checkpoints.scan import scan
 from jaxdoctor.cli import build
 from jaxdoctor.errors import NothingExaminedError, UnreadableError, UsageError
-from jaxdoctor.facts.finding import Finding, Location, Severity
 
 
 def run(*arguments, stdin=None):
@@ -103,35 +101,6 @@ def test_files_of_any_name_can_be_one_series(tmp_path):
 
     assert names(report(first, second)) == []
     assert names(report(first, second, "--series")) == ["dtype-changed"]
-
-
-def test_what_stays_ill_is_one_finding(tmp_path):
-    """The same NaN in ten checkpoints is told once, with the later ones counted."""
-    folder = save_run(tmp_path / "run", range(1, 11), w=np.full(3, np.nan, np.float32))
-
-    (finding,) = report(folder)["findings"]
-
-    assert finding["message"].endswith("; so do 9 later checkpoints")
-    assert len(finding["evidence"]["also_in"]) == 9
-
-
-def test_findings_of_one_kind_are_bounded():
-    findings = [
-        Finding(
-            code="JD301",
-            name="nonfinite-values",
-            severity=Severity.ERROR,
-            location=Location(path="a", leaf=f"w{index}"),
-            message="bad",
-        )
-        for index in range(100)
-    ]
-
-    shown = together(findings)
-
-    assert len(shown) == LISTED
-    assert shown[-1].message == f"bad; and {100 - LISTED} more like this"
-    assert together(findings[:LISTED]) == findings[:LISTED]
 
 
 def test_one_bad_file_does_not_end_the_scan(tmp_path):

@@ -30,17 +30,17 @@ def draw(report: Report, console: Console) -> None:
     """A table of the checkpoints, then each run with its counters."""
     if report.checkpoints:
         console.print()
-        _checkpoints(report.checkpoints, console)
+        _checkpoints(report.checkpoints, console, in_full=report.in_full)
     for series in report.series:
         console.print()
         _series(series, console)
 
 
-def _checkpoints(checkpoints: tuple[Checkpoint, ...], console: Console) -> None:
+def _checkpoints(checkpoints: tuple[Checkpoint, ...], console: Console, *, in_full: bool) -> None:
     if len(checkpoints) == 1:
         _one(checkpoints[0], console)
         return
-    shown = _ends(checkpoints)
+    shown = checkpoints if in_full else _ends(checkpoints)
     rows = [
         (
             shortened(checkpoint.path, max(console.width // 3, 20)),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
 from rich.console import Console
 
 from jaxdoctor.facts.finding import Finding
@@ -13,6 +17,9 @@ from jaxdoctor.reports.wording import place, statistics, summary, tally
 
 MOST_FINDINGS = 50
 """A terminal shows so many and counts the rest; files hold all of them."""
+
+MOST_OF_A_KIND = 12
+"""Of one rule about one subject."""
 
 MOST_SKIPPED = 20
 
@@ -39,11 +46,25 @@ def _findings(report: Report, console: Console) -> None:
             severity = (f"{one.severity.word:9}", STYLES[one.severity])
             say(console, f"{number:>6,}  ", (f"{one.code}  ", "bold"), severity, one.name)
         return
-    for finding in ordered[:MOST_FINDINGS]:
+    shown = ordered if report.in_full else _within_bounds(ordered)
+    for finding in shown:
         _finding(finding, console)
-    if len(ordered) > MOST_FINDINGS:
-        rest = tally(ordered[MOST_FINDINGS:])
+    if len(ordered) > len(shown):
+        kept = set(map(id, shown))
+        rest = tally([finding for finding in ordered if id(finding) not in kept])
         say(console, (f"and {rest} more; --output FILE holds all of them", "dim"))
+
+
+def _within_bounds(ordered: Sequence[Finding]) -> list[Finding]:
+    """The first of each kind, and of all of them."""
+    counts: Counter[object] = Counter()
+    shown = []
+    for finding in ordered:
+        kind = finding.code, finding.location.path, finding.severity
+        counts[kind] += 1
+        if counts[kind] <= MOST_OF_A_KIND:
+            shown.append(finding)
+    return shown[:MOST_FINDINGS]
 
 
 def _finding(finding: Finding, console: Console) -> None:
@@ -61,23 +82,30 @@ def _finding(finding: Finding, console: Console) -> None:
 
 
 def _ignored(report: Report, console: Console) -> None:
-    for ignored in report.ignored[:MOST_SKIPPED]:
+    most = _most(report)
+    for ignored in report.ignored[:most]:
         finding = ignored.finding
         where = place(finding.location)
         line = f"{finding.code} {finding.name} {where}".rstrip()
         say(console, ("ignored ", "dim"), line, (f" ({ignored.reason})", "dim"))
-    _more(len(report.ignored) - MOST_SKIPPED, "finding", "ignored", console)
+    _more(len(report.ignored) - most, "finding", "ignored", console)
 
 
 def _skipped(report: Report, console: Console) -> None:
-    for skipped in report.skipped[:MOST_SKIPPED]:
+    most = _most(report)
+    for skipped in report.skipped[:most]:
         say(console, ("not examined ", "yellow"), f"{skipped.subject}: {skipped.reason}")
-    _more(len(report.skipped) - MOST_SKIPPED, "subject", "not examined", console)
+    _more(len(report.skipped) - most, "subject", "not examined", console)
     for subject, reason in report.allowed.items():
         say(console, ("may stay unknown ", "dim"), subject, (f" ({reason})", "dim"))
-    for reused in report.reused[:MOST_SKIPPED]:
+    for reused in report.reused[:most]:
         say(console, ("unchanged ", "dim"), f"{reused.subject}: its result is that of {reused.when}")
-    _more(len(report.reused) - MOST_SKIPPED, "subject", "unchanged", console)
+    _more(len(report.reused) - most, "subject", "unchanged", console)
+
+
+def _most(report: Report) -> int:
+    """How many of those beside the findings are shown."""
+    return sys.maxsize if report.in_full else MOST_SKIPPED
 
 
 def _more(number: int, noun: str, what: str, console: Console) -> None:

@@ -29,8 +29,8 @@ COPIES = frozenset(
         "extractor",
     }
 )
-"""Words in the names of copies that are meant, and of layers that networks share by design: output layers with
-the table of the inputs, Stable-Baselines3's actor and critic with one extractor."""
+"""Words in the names of copies that are meant, and of layers that networks share by design: output layers
+with the table of the inputs, Stable-Baselines3's actor and critic with one extractor."""
 
 
 @rule("JD360", Severity.NOTE)

@@ -194,6 +194,14 @@ def test_ten_thousand_findings_show_the_first_and_count_the_rest():
     assert took < 2
 
 
+def test_a_file_holds_all_of_them():
+    """`--output` is never cut."""
+    shown = plain(replace(HUGE, in_full=True))
+
+    assert shown.count("JD301") == len(HUGE.findings)
+    assert "more; --output" not in shown
+
+
 def test_a_partial_report_says_so():
     assert "interrupted" in plain(replace(GOLDEN, partial=True))
 
