@@ -1,5 +1,7 @@
 """A transformation whose state drifts cannot be scanned; wrapped in stable_dtypes, it can."""
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import optax
@@ -24,7 +26,10 @@ try:
     train(drifts)
 except TypeError as error:
     print("alone:", str(error).splitlines()[0])
-kept = train(stable_dtypes(drifts))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    kept = train(stable_dtypes(drifts))
+print("said:", str(told[0].message).partition(",")[0])
 pairs = zip(jax.tree.leaves(kept), jax.tree.leaves(drifts.init(params)), strict=True)
 same = [after.dtype == before.dtype for after, before in pairs]
 print("wrapped:", sum(same), "of", len(same), "leaves have the dtype they began with")

@@ -1,6 +1,6 @@
 """Small tools to import as the cure: each rule page points to one.
 
-from jaxdoctor.remedies import SaveCadence, StepCounter, save_dtype, stable_dtypes
+from jaxdoctor.remedies import SaveCadence, StepCounter, save_dtype, stable_dtypes, watch
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from jaxdoctor.remedies.save_cast import save_dtype
     from jaxdoctor.remedies.stable_state import stable_dtypes
     from jaxdoctor.remedies.step_counter import StepCounter
+    from jaxdoctor.remedies.watched_step import watch
 
-__all__ = ["SaveCadence", "StepCounter", "save_dtype", "stable_dtypes"]
+__all__ = ["SaveCadence", "StepCounter", "save_dtype", "stable_dtypes", "watch"]
 
 HOMES = {
     "SaveCadence": "save_cadence",
     "StepCounter": "step_counter",
     "save_dtype": "save_cast",
     "stable_dtypes": "stable_state",
+    "watch": "watched_step",
 }
 """The module of each remedy, imported when the remedy is first asked for: not all of them need jax."""
 

@@ -67,6 +67,17 @@ class SaveCadence:
             return self._past(step, self.maximum)
         return self._within(step)
 
+    def restart(self, counter: SupportsInt) -> None:
+        """Goes on from that step, as after the restore of an earlier checkpoint on purpose.
+
+        >>> cadence = SaveCadence(500, counter=1000)
+        >>> cadence.restart(600)
+        >>> bool(cadence.at(1000))
+        True
+        """
+        self.saved = self.seen = int(counter)
+        self._asked = False
+
     def _within(self, step: int) -> Decision:
         if step == self.saved:
             return Decision(save=False, reason=f"step {step:,} is saved, or is where the run began")

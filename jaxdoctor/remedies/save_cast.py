@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +30,7 @@ SHORT_NAMES = {"v", "vr", "vc"}
 """Of second moments inside an optimizer's state; elsewhere an attention's values are called so too."""
 
 ENOUGH_BITS = 32
+FLOATING = ("bfloat16", "float16", "float32", "float64")
 
 
 class SecondMomentError(ValueError):
@@ -64,6 +67,9 @@ class Saved:
     losses: tuple[Loss, ...]
     """One for each leaf that was cast."""
 
+    unused: tuple[str, ...] = ()
+    """Patterns of the policy that were the first to fit no leaf."""
+
     @property
     def worst(self) -> Loss | None:
         """The leaf that lost most; None when nothing was cast."""
@@ -83,33 +89,65 @@ def save_dtype(tree: Any, policy: str | Mapping[str, str]) -> Saved:
             `{"opt_state/*": "float32", "*": "bfloat16"}`. What no pattern fits stays as it is.
 
     Raises:
+        TypeError: a dtype of the policy is no floating-point one, so that a cast would cut values off.
         SecondMomentError: a leaf that an optimizer keeps as a second moment would get fewer than 32 bits. It
             grows by a thousandth of its value a step, which 8 or 11 bits round away.
     """
     patterns = {"*": policy} if isinstance(policy, str) else policy
+    dtypes = {pattern: _floating(name) for pattern, name in patterns.items()}
+    fitted: set[str] = set()
     pairs, structure = jax.tree_util.tree_flatten_with_path(tree)
     leaves, losses = [], []
     for keys, leaf in pairs:
         path = jax.tree_util.keystr(keys, simple=True, separator="/")
-        dtype = _wanted(path, leaf, patterns)
+        dtype = _wanted(path, leaf, dtypes, fitted)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # the loss tells
             leaves.append(leaf if dtype is None else leaf.astype(dtype))
         if dtype is not None:
             losses.append(_loss(path, leaf, leaves[-1]))
-    return Saved(tree=jax.tree.unflatten(structure, leaves), losses=tuple(losses))
+    unused = tuple(pattern for pattern in dtypes if pattern not in fitted)
+    for pattern in unused:
+        if not isinstance(policy, str):
+            warnings.warn(f"the pattern {pattern!r} fits no floating-point leaf", stacklevel=2)
+    return Saved(tree=jax.tree.unflatten(structure, leaves), losses=tuple(losses), unused=unused)
 
 
-def _wanted(path: str, leaf: Any, patterns: Mapping[str, str]) -> Any:
-    """The dtype to cast to; None where nothing is to be done."""
+def _floating(name: str) -> Any:
+    try:
+        dtype = jnp.dtype(name)
+    except TypeError:
+        near = difflib.get_close_matches(name, FLOATING, n=1, cutoff=0.3)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"there is no dtype named {name!r}{meant}") from None
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise TypeError(f"{name} is no floating-point dtype: casting to it would cut values off")
+    return dtype
+
+
+def _wanted(path: str, leaf: Any, dtypes: Mapping[str, Any], fitted: set[str]) -> Any:
+    """The dtype to cast to; None where nothing is to be done. Adds the pattern that fits."""
     if not hasattr(leaf, "dtype") or not jnp.issubdtype(leaf.dtype, jnp.floating):
         return None
-    name = next((name for pattern, name in patterns.items() if fnmatch.fnmatchcase(path, pattern)), None)
-    if name is None:
+    pattern = next((pattern for pattern in dtypes if fnmatch.fnmatchcase(path, pattern)), None)
+    if pattern is None:
         return None
-    dtype = jnp.dtype(name)
+    fitted.add(pattern)
+    dtype = dtypes[pattern]
     if dtype.itemsize * 8 < ENOUGH_BITS and is_second_moment(path):
-        raise SecondMomentError(f"{path} is a second moment: save it in float32, not in {dtype}")
+        policy = {_moments_of(path): "float32", "*": str(dtype)}
+        raise SecondMomentError(
+            f"{path} is a second moment: save it in float32, not in {dtype}, as by the policy {policy}"
+        )
     return None if dtype == leaf.dtype else dtype
+
+
+def _moments_of(path: str) -> str:
+    """The pattern of a second moment's leaves, all of that optimizer's."""
+    parts = path.split("/")
+    for place, part in enumerate(parts[:-1]):
+        if part.lower() in SECOND_MOMENTS | SHORT_NAMES:
+            return "/".join([*parts[: place + 1], "*"])
+    return path
 
 
 def is_second_moment(path: str) -> bool:

@@ -1,6 +1,8 @@
 """The examples of updates and remedies are run: each shows the failure and the cure."""
 
+import re
 import runpy
+import warnings
 
 import pytest
 
@@ -52,9 +54,10 @@ def test_step_counter(capsys):
 
 
 def test_stable_dtypes(capsys):
-    alone, wrapped = said("stable_dtypes", capsys)
+    alone, lost, wrapped = said("stable_dtypes", capsys)
 
     assert alone.startswith("alone: scan body function carry input and carry output must have equal types")
+    assert lost.startswith("said: stable_dtypes casts ")
     assert wrapped == "wrapped: 3 of 3 leaves have the dtype they began with"
 
 
@@ -70,5 +73,23 @@ def test_save_dtype(capsys):
     moment, refused, lost = said("save_dtype", capsys)
 
     assert moment == "a second moment in bfloat16 after 1000 small gradients: 1"
-    assert refused == "refused: opt_state/0/nu/w is a second moment: save it in float32, not in bfloat16"
+    assert refused == (
+        "refused: opt_state/0/nu/w is a second moment: save it in float32, not in bfloat16, "
+        "as by the policy {'opt_state/0/nu/*': 'float32', '*': 'bfloat16'}"
+    )
     assert float(lost.split()[-4]) == pytest.approx(2**-8, rel=0.5)
+
+
+def test_train_state(capsys):
+    assert said("train_state", capsys) == ["environment steps: 2,147,483,648", "checkpoint due: True"]
+
+
+def test_the_page_of_remedies_runs_from_its_beginning_to_its_end():
+    """Its blocks are one program."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "remedies.md").read_text(), re.DOTALL)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a package that Orbax imports
+        exec(compile("\n".join(blocks), "remedies.md", "exec"), {"__name__": "remedies"})
+
+    assert len(blocks) == 6

@@ -86,3 +86,14 @@ def test_each_decision_says_why():
 def test_an_interval_of_nothing_is_refused():
     with pytest.raises(ValueError, match="save every 1 step or more"):
         SaveCadence(0)
+
+
+def test_a_rollback_on_purpose_is_said_and_the_steps_are_saved_again():
+    """Restoring step 600 after 1000 in one process is no fault of the counter."""
+    cadence = SaveCadence(500)
+    assert cadence.at(1000)
+
+    cadence.restart(600)
+
+    assert not cadence.at(700).fault
+    assert cadence.at(1000)

@@ -1,5 +1,7 @@
 """save_dtype: casts for files, with what they cost."""
 
+import ast
+
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -69,3 +71,29 @@ def test_an_attention_s_values_are_no_second_moment():
 
 def test_nothing_to_cast_is_said():
     assert save_dtype({"w": jnp.ones(3)}, "float32").worst is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words"), [("int32", "cut values off"), ("bf16", "did you mean 'bfloat16'")]
+)
+def test_only_floating_dtypes_are_taken(dtype, words):
+    with pytest.raises(TypeError, match=words):
+        save_dtype({"w": jnp.ones(2) * 1.7}, dtype)
+
+
+def test_a_pattern_that_fits_nothing_is_named():
+    with pytest.warns(UserWarning, match="'params/\\*' fits no floating-point leaf"):
+        saved = save_dtype({"w": jnp.ones(2)}, {"params/*": "bfloat16", "w": "float16"})
+
+    assert saved.unused == ("params/*",)
+
+
+def test_the_policy_that_a_refusal_names_is_taken():
+    """What is advised has been applied."""
+    tree = {"opt": {"nu": {"w": jnp.ones(2)}, "mu": {"w": jnp.ones(2)}}, "w": jnp.ones(2)}
+    with pytest.raises(ValueError, match="second moment") as refused:
+        save_dtype(tree, "bfloat16")
+
+    policy = ast.literal_eval(str(refused.value).partition("by the policy ")[2])
+
+    assert {loss.path for loss in save_dtype(tree, policy).losses} == {"opt/mu/w", "w"}

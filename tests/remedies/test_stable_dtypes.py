@@ -7,6 +7,9 @@ import pytest
 
 from jaxdoctor.remedies import stable_dtypes
 
+# What is lost by a cast is said; each test that is about it looks for its own words.
+pytestmark = pytest.mark.filterwarnings("ignore:stable_dtypes casts")
+
 PARAMS = {"w": jnp.ones((8, 4)), "b": jnp.ones(4)}
 
 
@@ -55,7 +58,8 @@ def test_a_transformation_that_drifts_goes_through_a_scan():
     def step(state, _):
         return transform.update(params, state, params)[1], None
 
-    state, _ = jax.lax.scan(step, transform.init(params), None, length=3)
+    with pytest.warns(UserWarning, match="moving average"):
+        state, _ = jax.lax.scan(step, transform.init(params), None, length=3)
 
     assert state["average"]["w"].dtype == jnp.bfloat16
     assert (state["count"].dtype, int(state["count"])) == (jnp.int32, 3)
@@ -105,3 +109,76 @@ def test_it_is_the_kind_of_transformation_that_it_wraps():
     assert isinstance(stable_dtypes(optax.lbfgs()), optax.GradientTransformationExtraArgs)
     assert type(stable_dtypes(optax.scale(1.0))) is optax.GradientTransformation
     optax.chain(stable_dtypes(optax.scale(1.0)), stable_dtypes(optax.sgd(0.1))).init(PARAMS)
+
+
+def counting(state, batch):
+    """A step of the user's, whose count becomes a float and whose mean becomes weak."""
+    return {"count": state["count"] + 1.0, "mean": jnp.asarray(batch).mean() * 0 + 0.5}, batch.sum()
+
+
+STATE = {"count": jnp.zeros((), jnp.int32), "mean": jnp.zeros(())}
+
+
+def test_a_plain_step_keeps_its_state_and_leaves_the_rest():
+    batch = jnp.ones(3)
+
+    with pytest.warns(UserWarning, match="count from float32 back to int32, where fractions are cut off"):
+        state, loss = stable_dtypes(counting)(STATE, batch)
+
+    assert types(state) == types(STATE)
+    assert loss == 3
+
+
+def test_it_decorates_with_and_without_arguments():
+    @stable_dtypes
+    def bare(state):
+        return {"count": state["count"] + 1.5}
+
+    @stable_dtypes(free=["count"])
+    def free(state):
+        return {"count": state["count"] + 1.5}
+
+    start = {"count": jnp.zeros((), jnp.int32)}
+
+    assert bare.__name__ == "bare"
+    with pytest.warns(UserWarning, match="fractions"):
+        assert bare(start)["count"].dtype == jnp.int32
+    assert free(start)["count"].dtype == jnp.float32
+
+
+def test_several_parts_of_a_state_keep_theirs_and_a_loss_none():
+    def step(params, moments, batch):
+        grown = jax.tree.map(lambda leaf: leaf * jnp.float32(1.5), (params, moments))
+        return *grown, batch.mean()
+
+    params, moments = ({"w": jnp.ones(2, jnp.int32)}, {"w": jnp.ones(2, jnp.int32)})
+
+    with pytest.warns(UserWarning, match="fractions"):
+        answer = stable_dtypes(step)(params, moments, jnp.ones(2))
+
+    assert [leaf.dtype for leaf in jax.tree.leaves(answer)] == [jnp.int32, jnp.int32, jnp.float32]
+
+
+def test_multi_steps_go_through_a_scan():
+    transform = stable_dtypes(optax.MultiSteps(optax.lbfgs(linesearch=None), 2))
+
+    def step(state, _):
+        return transform.update(PARAMS, state, PARAMS)[1], None
+
+    state, _ = jax.lax.scan(step, transform.init(PARAMS), None, length=3)
+
+    assert transform.has_updated(state).shape == ()
+
+
+def test_an_average_that_is_rounded_back_is_said():
+    """In bfloat16 it stands still: 0.999 is 1 there."""
+    params = {"w": jnp.ones(2, jnp.bfloat16)}
+    transform = stable_dtypes(drifting())
+
+    with pytest.warns(UserWarning, match=r"average/w from float32 back to bfloat16"):
+        jax.eval_shape(lambda: transform.update(params, transform.init(params), params))
+
+
+def test_what_is_no_step_is_refused():
+    with pytest.raises(TypeError, match="neither a function nor has an update"):
+        stable_dtypes(3)

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jaxdoctor.remedies import StepCounter
 from tests.paths import ROOT
@@ -84,9 +86,9 @@ def test_it_wraps_at_2_to_the_64():
     assert int(StepCounter.of(LARGEST) + (2**63 - 1)) == 2**63 - 2
 
 
-@pytest.mark.parametrize("amount", [-1, 2**63, np.array([-1])])
+@pytest.mark.parametrize("amount", [-1, 2**64, np.array([-1])])
 def test_what_cannot_be_added_is_refused(amount):
-    with pytest.raises(ValueError, match="from 0 to 9223372036854775807"):
+    with pytest.raises(ValueError, match=r"below 0|is negative|is not from 0 to 18446744073709551615"):
         StepCounter.zero() + amount
 
 
@@ -294,3 +296,117 @@ def test_without_x64_it_makes_no_64_bit_array():
 
 def test_it_reads_as_its_count():
     assert repr(StepCounter.of(2**33)) == "StepCounter(8589934592)"
+
+
+@pytest.mark.parametrize("wrapped", [-1627389952, np.int32(-1627389952), jnp.int32(-1627389952)])
+def test_a_wrapped_count_is_refused_and_the_repair_is_named(wrapped):
+    """It is what every old checkpoint past 2^31 holds."""
+    with pytest.raises(ValueError, match="from_wrapped"):
+        StepCounter.of(wrapped)
+
+
+def test_zero_is_false():
+    assert not StepCounter.zero()
+    assert StepCounter.of(2**32)
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        jax.jit(lambda counter: 1 if counter else 2)(StepCounter.zero())
+
+
+@pytest.mark.parametrize("sentinel", [-1, np.int64(-1), jnp.int32(-1), np.array(-1)])
+def test_every_count_is_above_a_negative_number(sentinel):
+    """`last_saved = -1` is a usual beginning."""
+    for count in (0, LARGEST):
+        counter = StepCounter.of(count)
+        assert bool(counter > sentinel)
+        assert bool(counter >= sentinel)
+        assert not bool(counter < sentinel)
+        assert not bool(counter == sentinel)
+        assert bool(jax.jit(lambda c, s: c > s)(counter, jnp.int32(-1)))
+
+
+def test_nothing_but_an_integer_is_equal():
+    assert (StepCounter.of(3) == None) is False  # noqa: E711
+    assert (StepCounter.of(3) == "3") is False
+    assert StepCounter.of(1) in [None, StepCounter.of(1)]
+    assert StepCounter.of(1) < 2**70
+
+
+@given(st.integers(0, LARGEST), st.integers(1, 2**31 - 1))
+@settings(deadline=None, max_examples=200)
+def test_division_by_a_constant_is_that_of_the_integers(count, divisor):
+    quotient, remainder = divmod(StepCounter.of(count), divisor)
+
+    assert (int(quotient), int(remainder)) == divmod(count, divisor)
+    assert remainder.dtype == jnp.int32
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 500, 2**16, 2**16 + 1, 10**6, 2**31 - 1])
+def test_division_inside_jit(divisor):
+    count = 2**63 + 2**32 + 12_345
+
+    quotient, remainder = jax.jit(lambda counter: divmod(counter, divisor))(StepCounter.of(count))
+
+    assert (int(quotient), int(remainder)) == divmod(count, divisor)
+
+
+@pytest.mark.parametrize("divisor", [0, -3, 2**31])
+def test_divisors_that_are_refused(divisor):
+    with pytest.raises((ZeroDivisionError, ValueError)):
+        StepCounter.of(3) % divisor
+
+
+@pytest.mark.parametrize(
+    "compute", [lambda c: c * 2, lambda c: 2 * c, lambda c: c / 2, lambda c: c % jnp.arange(2)]
+)
+def test_what_a_count_cannot_do_names_what_can(compute):
+    with pytest.raises(TypeError, match="as_float32"):
+        compute(StepCounter.of(3))
+
+
+@given(st.integers(0, LARGEST), st.integers(0, LARGEST))
+@settings(deadline=None, max_examples=200)
+def test_subtraction_is_that_of_the_integers(one, other):
+    high, low = max(one, other), min(one, other)
+
+    assert int(StepCounter.of(high) - StepCounter.of(low)) == high - low
+    assert int(StepCounter.of(high) - low) == high - low
+    assert int(high - StepCounter.of(low)) == high - low
+    clipped = min(high - low, 2**31 - 1)
+    assert int(StepCounter.of(high).difference(StepCounter.of(low))) == clipped
+    assert int(StepCounter.of(low).difference(StepCounter.of(high))) == -clipped
+
+
+def test_nothing_is_below_zero():
+    """Outside of jit that is said; inside, the count stops there."""
+    with pytest.raises(ValueError, match="below 0"):
+        StepCounter.of(3) - 4
+
+    assert int(jax.jit(lambda a, b: a - b)(StepCounter.of(3), StepCounter.of(4))) == 0
+
+
+def test_loggers_take_it():
+    counter = StepCounter.of(3_000_000_000)
+
+    assert f"{counter:,}" == "3,000,000,000"
+    assert f"{counter}" == "3000000000"
+    assert float(counter) == 3e9
+    assert list(range(10))[StepCounter.of(3)] == 3
+    assert np.asarray(counter).dtype == np.int64
+    assert int(np.asarray(counter)) == 3_000_000_000
+    assert int(np.asarray(StepCounter.of(LARGEST))) == LARGEST
+
+
+def test_what_stands_in_its_place_can_be_printed():
+    """A tree of types or shapes is what one prints when something is wrong."""
+    state = {"n": StepCounter.zero()}
+
+    assert "uint32" in repr(jax.eval_shape(lambda: state))
+    assert repr(jax.tree.map(jnp.shape, state)) == "{'n': StepCounter(hi=(), lo=())}"
+    assert "StepCounter" in repr(jax.tree.map(lambda leaf: str(leaf.dtype), state))
+
+
+def test_a_batch_has_a_shape_and_items():
+    batch = StepCounter.of(jnp.arange(3))
+
+    assert (batch.shape, batch.ndim) == ((3,), 1)
+    assert int(batch[1]) == 1
