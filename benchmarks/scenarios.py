@@ -54,7 +54,7 @@ def _lines() -> Iterator[str]:
 
 
 def _row(name: str) -> str:
-    ask = replace(scenario_ask(Ask(model="", subject="", steps=None), name), priced=False, cache=False)
+    ask = replace(scenario_ask(Ask(model="", subject="", steps=None), name), cache=False)
     (outcome,) = probe(ask, card=CARD).outcomes
     assert outcome.verdict is SCENARIOS.load(name).expected, f"{name} is {outcome.verdict}"
     cells = [_failed(outcome, precision.name) for precision in (TF32, F32, F64)]

@@ -50,8 +50,9 @@ def machine(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(probe, "examine_machine", lambda *_, **__: seen)
-    monkeypatch.setattr(probe, "_admit", lambda *_: None)
+    monkeypatch.setattr(probe, "_prepared", lambda *_: None)
     monkeypatch.setattr(probe, "_examine", interrupted)
+    monkeypatch.setattr(probe, "_replayed", interrupted)
     return seen
 
 

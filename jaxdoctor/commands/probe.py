@@ -13,7 +13,6 @@ from jaxdoctor.machine.card import HERE, known_cards
 from jaxdoctor.models.scenario import SCENARIOS
 from jaxdoctor.options import PythonOption, Shared, reporting
 from jaxdoctor.prescriptions.writers import WRITERS
-from jaxdoctor.probe.ask import STEPS
 
 if TYPE_CHECKING:
     from jaxdoctor.config.settings import Config
@@ -64,7 +63,10 @@ def probe(
         ),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", help=f"Steps of each replay; {STEPS} by default.")
+        int | None,
+        typer.Option(
+            "--steps", help="Steps of each replay; by default one second of simulated time, or 500."
+        ),
     ] = None,
     replays: Annotated[
         int | None,
@@ -96,6 +98,13 @@ def probe(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole probe.")
     ] = 300.0,
+    price: Annotated[
+        bool,
+        typer.Option(
+            "--price",
+            help="Also time a step at each setting on this device; by default only where it is judged.",
+        ),
+    ] = False,
     cache: Annotated[
         bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
     ] = True,
@@ -128,6 +137,7 @@ def probe(
         seed=seed,
         precision=tuple(precision or ()),
         cache=cache,
+        price=price,
     )
     ask = probe_ask(entry, seconds=time_limit)
     config = shared.configuration()

@@ -29,6 +29,7 @@ class ProbeEntry:
     seed: int = 0
     precision: tuple[str, ...] = ()
     time_limit: float | None = None
+    price: bool = False
     cache: bool = True
     at: str = field(default="", compare=False)
     """Where the configuration names it: "jaxdoctor.yaml:5"."""

@@ -58,6 +58,11 @@ class Look:
             self._try("float64 products", [X64], FLOAT64)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether everything was answered, and JAX refused nothing."""
+        return bool(self.surveys) and not self.skipped and self.refusals == Refusals()
+
+    @property
     def taken_flags(self) -> Mapping[str, str]:
         """The flags that XLA really takes."""
         gone = {*self.refusals.unknown_flags, *self.refusals.refused_flags}

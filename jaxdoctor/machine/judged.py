@@ -24,6 +24,7 @@ from jaxdoctor.machine.installed import versions_examined
 from jaxdoctor.machine.measured import Survey
 from jaxdoctor.machine.nvidia import NvidiaSmi, ask_nvidia_smi, kernel_driver
 from jaxdoctor.machine.refused import Refusals
+from jaxdoctor.machine.stored import StoredSurveys
 from jaxdoctor.workers.interpreter import chosen, is_another, other_environment
 from jaxdoctor.workers.progress import SILENT, Progress
 
@@ -91,7 +92,9 @@ class Machine:
         return self.environment, self.deliveries
 
 
-def examine_machine(card: str = HERE, *, time_limit: float = 60.0, progress: Progress = SILENT) -> Machine:
+def examine_machine(
+    card: str = HERE, *, time_limit: float = 60.0, progress: Progress = SILENT, stored: bool = False
+) -> Machine:
     """The machine that is here, or the one that a card's name stands for.
 
     Args:
@@ -99,15 +102,23 @@ def examine_machine(card: str = HERE, *, time_limit: float = 60.0, progress: Pro
             TF32, or for the one that nvidia-smi lists.
         time_limit: seconds for everything.
         progress: is told of the stages.
+        stored: whether an answer of an earlier command will do, where nothing has changed since.
 
     Raises:
         UnknownNameError: no card is called so.
     """
     asked = None if card == HERE else card_named(card)
+    look = Look(time.monotonic() + time_limit, progress)
     with ThreadPoolExecutor(1) as pool:
         smi = pool.submit(ask_nvidia_smi)
-        look = Look(time.monotonic() + time_limit, progress)
-        look.survey(measure=asked is None)
+        earlier = StoredSurveys(smi.result(), os.environ, measured=asked is None) if stored else None
+        surveys = earlier.load() if earlier is not None else None
+        if surveys is not None:
+            look.surveys += surveys
+        else:
+            look.survey(measure=asked is None)
+    if earlier is not None and surveys is None and look.is_whole:
+        earlier.save(look.surveys)
     return _machine(asked, look, smi)
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from jaxdoctor.facts.precision import Precision
 
-STEPS = 100
-"""Of each replay, where neither the user nor a scenario nor controls say how many."""
+STEPS = 500
+"""The least of each replay, where neither the user nor a scenario nor controls say how many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,9 @@ class Ask:
     model: str
     subject: str
     controls: str | None = None
-    steps: int | None = STEPS
+    steps: int | None = None
+    """None: one second of simulated time or 500 steps, whichever is more; or as many as `controls` has."""
+
     replays: int | None = None
     """None: as many as make the answer clear."""
 
@@ -30,8 +32,8 @@ class Ask:
 
     time_limit: float = 300.0
     cache: bool = True
-    priced: bool = True
-    """Whether to replay natively in float32 too, alone, for the price of every setting."""
+    priced: bool = False
+    """Whether to time a step at every setting on this device, also where another one is judged."""
 
 
 def replays_of(ask: Ask) -> tuple[int, int]:

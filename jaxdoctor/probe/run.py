@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jaxdoctor.errors import JaxdoctorError, UsageError, WorkerError
@@ -18,12 +18,11 @@ from jaxdoctor.models.scenario import PREFIX, SCENARIOS, Scenario
 from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.trials import assemble
-from jaxdoctor.probe.workers import record_plan, replay
-from jaxdoctor.replay.plan import ADMIT
+from jaxdoctor.probe.workers import prepare, replay
+from jaxdoctor.replay.plan import Prepared
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.workers.progress import SILENT, Progress
-from jaxdoctor.workers.worker import run
 
 LEVELS = (1, 2, 3)
 """1: the machine only; 2: also a rollout; 3: also a batch of one, and more replays."""
@@ -39,6 +38,8 @@ class Examined:
     outcome: Outcome | None
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    interrupted: bool = False
+    """Whether a signal ended it before all was known."""
 
 
 def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
@@ -48,36 +49,45 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
         UsageError, UnreadableError, UnsupportedModelError: the call or what it names cannot be used.
     """
     check(ask)
-    started = time.monotonic()
-    if ask.level > 1:
-        find_source(ask.model)
-        _admit(ask, progress)
-    machine = examine_machine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
-    findings = tuple(diagnose(machine.facts))
+    deadline = time.monotonic() + ask.time_limit
     if ask.level == 1:
-        return _report(ask.subject, machine, findings, [])
-    spent = time.monotonic() - started
-    try:
-        examined = _examine(replace(ask, time_limit=max(1.0, ask.time_limit - spent)), machine, progress)
-    except KeyboardInterrupt:
-        return _interrupted(_report(ask.subject, machine, findings, []), [ask.subject])
+        machine = _machine(ask, card, deadline, progress)
+        return _report(ask.subject, machine, tuple(diagnose(machine.facts)), [])
+    find_source(ask.model)
+    with tempfile.TemporaryDirectory(prefix="jaxdoctor-") as folder:
+        # Whoever mistyped a file is told before the machine is looked at.
+        prepared = _prepared(ask, folder, deadline, progress)
+        machine = _machine(ask, card, deadline, progress)
+        findings = tuple(diagnose(machine.facts))
+        try:
+            examined = _replayed(ask, machine, prepared, folder, deadline, progress)
+        except KeyboardInterrupt:
+            return _interrupted(_report(ask.subject, machine, findings, []), [ask.subject])
     prescription = None
     if examined.outcome is not None and examined.outcome.verdict is not Verdict.UNKNOWN:
         prescription = prescribe(examined.outcome, examined.findings, machine)
-    return _report(ask.subject, machine, findings, [examined], prescription)
+    report = _report(ask.subject, machine, findings, [examined], prescription)
+    return _interrupted(report, [ask.subject]) if examined.interrupted else report
 
 
-def _admit(ask: Ask, progress: Progress) -> None:
-    """A second now spares whoever mistyped a file the wait for the machine."""
-    limit = min(MACHINE_SECONDS, ask.time_limit)
-    # Where this takes too long the replay says so, with its reason.
-    with contextlib.suppress(WorkerError):
-        run(
-            ADMIT(record_plan(ask)),
-            deadline=time.monotonic() + limit,
-            progress=progress,
-            subject="reading the model",
-        )
+def _machine(ask: Ask, card: str, deadline: float, progress: Progress) -> Machine:
+    limit = min(MACHINE_SECONDS, max(deadline - time.monotonic(), 1.0))
+    # At level 1 the machine is the question; before a rollout its last answer is good enough.
+    return examine_machine(card, time_limit=limit, progress=progress, stored=ask.cache and ask.level > 1)
+
+
+def _prepared(
+    ask: Ask,
+    folder: str,
+    deadline: float,
+    progress: Progress,
+    variables: Mapping[str, str | None] | None = None,
+) -> Prepared | WorkerError:
+    """What is replayed; where the worker died, why."""
+    try:
+        return prepare(ask, folder, deadline, progress, variables)
+    except WorkerError as error:
+        return error
 
 
 def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
@@ -121,7 +131,7 @@ def scenario_ask(ask: Ask, name: str) -> Ask:
 
 def _scenario(ask: Ask, name: str, machine: Machine, progress: Progress) -> Examined:
     scenario = SCENARIOS.load(name)
-    own = replace(scenario_ask(ask, name), priced=False)
+    own = replace(scenario_ask(ask, name))
     try:
         examined = _examine(own, machine, progress, expected=_expected(scenario, machine))
     except JaxdoctorError as error:
@@ -145,20 +155,49 @@ def _as_note(finding: Finding) -> Finding:
     return replace(finding, severity=min(finding.severity, Severity.NOTE))
 
 
-def _examine(ask: Ask, machine: Machine, progress: Progress, expected: Verdict | None = None) -> Examined:
+def _examine(
+    ask: Ask,
+    machine: Machine,
+    progress: Progress,
+    expected: Verdict | None = None,
+    deadline: float | None = None,
+) -> Examined:
+    """Records and replays one rollout, and judges it."""
+    deadline = deadline or time.monotonic() + ask.time_limit
+    with tempfile.TemporaryDirectory(prefix="jaxdoctor-") as folder:
+        prepared = _prepared(ask, folder, deadline, progress, machine.variables)
+        return _replayed(ask, machine, prepared, folder, deadline, progress, expected)
+
+
+def _replayed(
+    ask: Ask,
+    machine: Machine,
+    prepared: Prepared | WorkerError,
+    folder: str,
+    deadline: float,
+    progress: Progress,
+    expected: Verdict | None = None,
+) -> Examined:
     """Replays one rollout and judges it."""
-    try:
-        answers = replay(ask, machine, progress)
-    except WorkerError as error:
-        reason = f"{error}; {error.hint}"
+    if isinstance(prepared, WorkerError) and machine.variables:
+        # What JAX dies of here is known by now.
+        prepared = _prepared(ask, folder, deadline, progress, machine.variables)
+    if isinstance(prepared, WorkerError):
+        reason = f"{prepared}; {prepared.hint}"
         outcome = Outcome(
             subject=ask.subject, trials=(), verdict=Verdict.UNKNOWN, reason=reason, expected=expected
         )
         return Examined(outcome=outcome, skipped=(Skipped(subject=ask.subject, reason=reason),))
+    answers = replay(ask, machine, prepared, folder, deadline, progress)
     outcome = assemble(ask, machine, answers, expected)
     model = answers.prepared.model
     facts = [outcome] if model is None else [model, outcome]
-    return Examined(outcome=outcome, findings=tuple(diagnose(facts)), skipped=answers.skipped)
+    return Examined(
+        outcome=outcome,
+        findings=tuple(diagnose(facts)),
+        skipped=answers.skipped,
+        interrupted=answers.interrupted,
+    )
 
 
 def check(ask: Ask) -> None:

@@ -10,6 +10,7 @@ from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.unfinished import unknown_because
 from jaxdoctor.probe.verdict import required_bits, verdict_of
 from jaxdoctor.probe.workers import Answers
 from jaxdoctor.replay.plan import Judgement, NativeReplay
@@ -59,9 +60,15 @@ def _reason(verdict: Verdict, machine: Machine, answers: Answers) -> str | None:
         return None
     if machine.delivered is None:
         return "it is not known what products get here"
-    return (
-        "; ".join(f"{skipped.subject}: {skipped.reason}" for skipped in answers.skipped) or "no replay ended"
-    )
+    x64 = answers.natives.get("x64")
+    named = dict(answers.sweep.named) if answers.sweep is not None else {}
+    known = {"x64": None if x64 is None else x64.judgement, "float32": named.get(F32)}
+    if machine.delivered != F32 and not machine.delivered.x64:
+        known[machine.delivered.name] = named.get(machine.delivered)
+    reason = unknown_because(known, answers.unfinished, answers.time_limit)
+    if answers.unfinished:
+        return reason
+    return "; ".join([reason, *(skipped.reason for skipped in answers.skipped)])
 
 
 def _left_open(verdict: Verdict, x64: Trial | None, taken: Sequence[StepInC] | None) -> str | None:
@@ -83,21 +90,25 @@ class _Trials:
     def natives(self) -> dict[str, Trial]:
         """What ran on the device, by setting."""
         replays = self._answers.natives
-        return {setting: self._native(setting, replays[setting]) for setting in ORDER if setting in replays}
+        return {
+            setting: self._native(setting, replays[setting], judgement)
+            for setting in ORDER
+            if setting in replays and (judgement := replays[setting].judgement) is not None
+        }
 
     def steps_in_c(self) -> tuple[StepInC, ...] | None:
         """What C made of the steps in which x64 failed."""
         x64 = self._answers.natives.get("x64")
         return None if x64 is None else x64.steps_in_c
 
-    def _native(self, setting: str, replay: NativeReplay) -> Trial:
+    def _native(self, setting: str, replay: NativeReplay, judgement: Judgement) -> Trial:
         precision = self._precision(setting)
         # A CPU computes in float32, so this is to the last bit what the emulation compared with x64.
         alike = self._named.get(precision)
         return self._trial(
             precision,
             Kind.NATIVE,
-            replay.judgement,
+            judgement,
             horizon=alike.horizon if alike else None,
             one_step_error=alike.one_step_error if alike else None,
             seconds_per_step=replay.seconds_per_step,
@@ -116,9 +127,11 @@ class _Trials:
 
     def emulated(self) -> list[Trial]:
         """The named precisions; float32 only where it did not run natively."""
-        native = "highest" in self._answers.natives
+        replayed = self._answers.natives.get("highest")
+        native = replayed is not None and replayed.judgement is not None
+        peak = self._answers.sweep.peak_bytes if self._answers.sweep else None
         return [
-            self._trial(precision, Kind.EMULATED, judgement)
+            self._trial(precision, Kind.EMULATED, judgement, peak_bytes=peak if precision == F32 else None)
             for precision, judgement in self._named.items()
             if not (native and precision == F32)
         ]

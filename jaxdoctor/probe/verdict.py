@@ -15,8 +15,11 @@ MORE_THAN_FLOAT32 = F32.mantissa_bits + 1
 def required_bits(widths: Mapping[int, Trial], x64: Trial | None) -> int | None:
     """The smallest width from which on, all wider ones too, the ensemble is as finite as at float32.
 
+    A width that was not tried counts as finite where it lies between two that are, and as failing where it
+    lies below the last of them and above one that fails.
+
     Args:
-        widths: trials by mantissa bits, 23 among them; the ones below without a gap.
+        widths: trials by mantissa bits, 23 among them.
         x64: the same in float64.
 
     Returns:
@@ -31,8 +34,10 @@ def required_bits(widths: Mapping[int, Trial], x64: Trial | None) -> int | None:
         if not x64.failed or clearly_more(full, x64):
             return MORE_THAN_FLOAT32
     required = F32.mantissa_bits
-    while required - 1 in widths and as_finite(widths[required - 1], full):
-        required -= 1
+    for bits in sorted(widths, reverse=True):
+        if not as_finite(widths[bits], full):
+            break
+        required = min(required, bits)
     return required
 
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 import pickle
-import tempfile
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
-from jaxdoctor.errors import WorkerError
+from jaxdoctor.errors import JaxdoctorError, WorkerError
 from jaxdoctor.facts.finding import Skipped
-from jaxdoctor.facts.precision import BF16, F32, TF32, TF32_TRUNCATED, Precision, Rounding
+from jaxdoctor.facts.precision import BF16, F32, TF32, Precision, Rounding
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.ask import Ask, replays_of
-from jaxdoctor.replay.first_step import FirstStepTimeoutError
+from jaxdoctor.probe.unfinished import Unfinished, Watched
+from jaxdoctor.replay.compile_limit import CompileLimitError
 from jaxdoctor.replay.plan import (
     NATIVE,
     PREPARE,
     SWEEP,
+    Effort,
     NativePlan,
     NativeReplay,
     Prepared,
@@ -31,39 +32,38 @@ from jaxdoctor.replay.plan import (
 )
 from jaxdoctor.workers.cache import cache_variables
 from jaxdoctor.workers.progress import SILENT, Progress
-from jaxdoctor.workers.task import Call, R
+from jaxdoctor.workers.task import Call
 from jaxdoctor.workers.worker import WorkerTimeoutError, end_all, run
 
-FIRST_STEP_SHARE = 0.4
-"""Of the time that is left: after it the slower flags are tried, which answer within the rest."""
-
 RESERVE_SECONDS = 3.0
-"""A worker ends itself so long before it is ended, so that what it has is not lost."""
+"""A worker begins nothing more so long before it is ended, so that it can say what is left out."""
 
 LEAST_SECONDS = 5.0
 """With less time left nothing is begun."""
 
 QUICKER = "--xla_llvm_disable_expensive_passes=true --xla_backend_optimization_level=1"
-"""Takes XLA:CPU less than half as long to compile a step, which then runs as fast."""
+"""Takes XLA:CPU less time to compile a step, which then runs as fast."""
 
 WITHOUT_FUSION = "--xla_disable_hlo_passes=fusion"
 """XLA:CPU's fusion recomputes a deep kinematic chain exponentially often."""
 
-STILL_TOO_SLOW = "XLA did not compile and run its first step in the time that was left; raise --time-limit"
-
 DEEP = 12
-"""With so many hinges one behind the other the usual flags are not even tried: they take minutes."""
+"""With so many hinges one behind the other fusion is not even tried: it takes minutes."""
 
-ROWS = 128
-"""Replays in one program of the sweep: as many lanes as fit, each a batch."""
+SUSPECT = 8
+"""With so many, a compile that takes more than `FUSION_SECONDS` of CPU time is begun anew without fusion."""
 
-MOST_LANES = 8
-SWEEP_FROM, SWEEP_TO = 22, 1
+FUSION_SECONDS = 120.0
+
+LANES_ON_CPU, LANES_ON_ACCELERATOR = 4, 8
+"""A launch takes a CPU as long as its replays are many; an accelerator hardly notices."""
+
+WIDTHS = range(22, 0, -1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What the workers answered. Whatever is missing stands in `skipped`."""
+    """What the workers answered, whole or in part."""
 
     prepared: Prepared
     sweep: Sweep | None = None
@@ -74,87 +74,148 @@ class Answers:
     """By setting: "default", "high", "highest", "x64"."""
 
     skipped: tuple[Skipped, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+    """The workers that the time limit ended."""
+
+    time_limit: float = 0.0
+    interrupted: bool = False
+    """Whether a signal ended them."""
 
 
-def replay(ask: Ask, machine: Machine, progress: Progress = SILENT) -> Answers:
-    """Records the rollout and replays it at every precision.
+def record_plan(ask: Ask) -> RecordPlan:
+    """What is recorded: whole batches, for later parts of the replays begin at multiples of one."""
+    first, most = replays_of(ask)
+    batches = (
+        [ask.batch] if ask.batch else [min(first, size) for size in (BATCH_ON_CPU, BATCH_ON_ACCELERATOR)]
+    )
+    replays = max(-(-most // batch) * batch for batch in batches)
+    return RecordPlan(model=ask.model, controls=ask.controls, replays=replays, steps=ask.steps, seed=ask.seed)
+
+
+BATCH_ON_CPU, BATCH_ON_ACCELERATOR = 16, 64
+
+
+def prepare(
+    ask: Ask,
+    folder: str,
+    deadline: float,
+    progress: Progress = SILENT,
+    variables: Mapping[str, str | None] | None = None,
+) -> Prepared:
+    """Reads the model and records the rollout into the folder.
 
     Raises:
         UsageError, UnreadableError, UnsupportedModelError: the model or the controls cannot be used.
-        WorkerError: it could not even be recorded.
+        WorkerError: it could not be recorded.
     """
-    with tempfile.TemporaryDirectory(prefix="jaxdoctor-") as folder:
-        return _Replaying(ask, machine, Path(folder), progress).run()
+    return run(
+        PREPARE(folder, record_plan(ask)),
+        environment=variables,
+        deadline=deadline,
+        progress=progress,
+        subject="recording the rollout",
+    )
 
 
-def record_plan(ask: Ask, batch: int = 1) -> RecordPlan:
-    """What is recorded: whole batches, for later parts of the replays begin at multiples of one."""
-    most = -(-max(replays_of(ask)) // batch) * batch
-    return RecordPlan(model=ask.model, controls=ask.controls, replays=most, steps=ask.steps, seed=ask.seed)
+def replay(
+    ask: Ask, machine: Machine, prepared: Prepared, folder: str, deadline: float, progress: Progress = SILENT
+) -> Answers:
+    """Replays what the folder holds at every precision, until the deadline of `time.monotonic`."""
+    return _Replaying(ask, machine, prepared, Path(folder), deadline, progress).run()
+
+
+A = TypeVar("A", NativeReplay, Sweep)
+
+
+class _Job(Generic[A]):
+    """One worker: what it has handed over so far, and why it handed over no more."""
+
+    def __init__(self, subject: str, progress: Progress) -> None:
+        self.subject = subject
+        self.watched = Watched(progress)
+        self.known: A | None = None
+        self.trouble: str | None = None
+        self.unfinished: Unfinished | None = None
+
+    def know(self, part: A) -> None:
+        """Takes the place of what was known before."""
+        self.known = part
+
+    def ran_out(self) -> None:
+        """The time limit has ended it."""
+        effort = self.known.effort if self.known is not None else Effort()
+        self.unfinished = self.watched.unfinished(self.subject, effort)
+        self.trouble = self.unfinished.reason
 
 
 class _Replaying:
     """One rollout on its way through the workers."""
 
-    def __init__(self, ask: Ask, machine: Machine, folder: Path, progress: Progress) -> None:
-        self.ask, self.machine, self.folder, self.progress = ask, machine, folder, progress
-        self.deadline = time.monotonic() + ask.time_limit
-        self.skipped: list[Skipped] = []
-        self.is_deep = False
+    def __init__(
+        self,
+        ask: Ask,
+        machine: Machine,
+        prepared: Prepared,
+        folder: Path,
+        deadline: float,
+        progress: Progress,
+    ) -> None:
+        self.ask, self.machine, self.prepared, self.folder = ask, machine, prepared, folder
+        self.deadline, self.progress = deadline, progress
+        self.depth = prepared.model.depth if prepared.model is not None else 0
         self.replays, self.most = replays_of(ask)
-        self.batch = ask.batch or min(self.replays, 64 if self.on_accelerator else 16)
+        usual = BATCH_ON_ACCELERATOR if self.on_accelerator else BATCH_ON_CPU
+        self.batch = ask.batch or min(self.replays, usual)
 
     @property
     def on_accelerator(self) -> bool:
         return self.machine.environment.device.platform not in ("cpu", "unknown")
 
     @property
-    def left(self) -> float:
-        return self.deadline - time.monotonic()
+    def judged_is_here(self) -> bool:
+        """Whether what is judged is the accelerator of this machine."""
+        return self.on_accelerator and self.machine.environment.assumed is None
 
     def run(self) -> Answers:
-        prepared = self._prepare()
-        self.is_deep = prepared.model is not None and prepared.model.depth >= DEEP
+        sweep: _Job[Sweep] = _Job("the emulation", self.progress)
+        everywhere: _Job[Sweep] = _Job("the emulation of all products", SILENT)
+        natives: dict[str, _Job[NativeReplay]] = {
+            setting: _Job(f"the replay at {setting}", SILENT) for setting in self._settings()
+        }
+        interrupted = False
         # Two at a time: each compiles on one core, and memory is for two.
         with ThreadPoolExecutor(2) as pool:
-            sweeping = pool.submit(self._sweep, self.ask.precisions, all_products=False)
-            natives = {setting: pool.submit(self._native, setting) for setting in self._settings()}
-            everywhere = (
-                pool.submit(self._sweep, self.ask.all_products, all_products=True)
-                if self.ask.all_products
-                else None
-            )
+            futures = [pool.submit(self._sweep, sweep, self._named(self.ask.precisions), all_products=False)]
+            futures += [pool.submit(self._native, job, setting) for setting, job in natives.items()]
+            if self.ask.all_products:
+                futures.append(pool.submit(self._sweep, everywhere, self.ask.all_products, all_products=True))
             try:
-                swept = self._answer(sweeping)
-                replayed = {setting: self._answer(future) for setting, future in natives.items()}
-                rounded = None if everywhere is None else self._answer(everywhere)
-            except BaseException:
+                for future in futures:
+                    future.result()
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
                 pool.shutdown(wait=False, cancel_futures=True)
                 end_all()
-                raise
+        jobs: list[_Job[Sweep] | _Job[NativeReplay]] = [sweep, everywhere, *natives.values()]
         return Answers(
-            prepared=prepared,
-            sweep=swept,
-            everywhere=rounded,
-            natives={setting: answer for setting, answer in replayed.items() if answer is not None},
-            skipped=tuple(self.skipped),
+            prepared=self.prepared,
+            sweep=sweep.known,
+            everywhere=everywhere.known,
+            natives={setting: job.known for setting, job in natives.items() if job.known is not None},
+            skipped=() if interrupted else tuple(self._skipped(jobs)),
+            unfinished=tuple(job.unfinished for job in jobs if job.unfinished is not None),
+            time_limit=self.ask.time_limit,
+            interrupted=interrupted,
         )
 
-    def _answer(self, future: Future[Any]) -> Any:
-        try:
-            return future.result()
-        except NoAnswerError as error:
-            self.skipped.append(Skipped(subject=error.subject, reason=error.reason))
-            return None
-
-    def _prepare(self) -> Prepared:
-        return run(
-            PREPARE(str(self.folder), record_plan(self.ask, self.batch)),
-            environment=self.machine.variables,
-            deadline=max(self.deadline, time.monotonic() + 1),
-            progress=self.progress,
-            subject="recording the rollout",
-        )
+    def _skipped(self, jobs: list[_Job[Sweep] | _Job[NativeReplay]]) -> list[Skipped]:
+        found = []
+        for job in jobs:
+            left_out = job.known.unfinished if isinstance(job.known, Sweep) else ()
+            reasons = [*([job.trouble] if job.trouble else []), *left_out]
+            found += [Skipped(subject=f"{self.ask.subject}: {job.subject}", reason=why) for why in reasons]
+        return found
 
     def _settings(self) -> list[str]:
         """What the device is asked natively; x64 first, because the others are compared with it."""
@@ -166,58 +227,53 @@ class _Replaying:
         return ["x64", "default", *(["high"] if differs else []), "highest"]
 
     def _named(self, chosen: tuple[Precision, ...]) -> tuple[Precision, ...]:
-        delivered = self.machine.delivered
-        usual = (F32, TF32, TF32_TRUNCATED, BF16)
-        wanted = [*usual, *([delivered] if delivered else []), *chosen]
+        """Float32 first, then what is delivered: the first launch has room for few."""
+        delivered = self._delivered
+        wanted = [F32, *([delivered] if delivered else []), TF32, BF16, *chosen]
         return tuple(dict.fromkeys(precision for precision in wanted if not precision.x64))
-
-    def _sweep(self, chosen: tuple[Precision, ...], *, all_products: bool) -> Sweep:
-        named = chosen if all_products else self._named(chosen)
-        delivered = None if all_products else self._delivered
-        taken = {precision.mantissa_bits for precision in named if _rounds_alike(precision, delivered)}
-        widths = () if all_products else range(SWEEP_FROM, SWEEP_TO - 1, -1)
-        lanes = max(1, min(MOST_LANES, ROWS // self.batch))
-
-        def call(seconds: float, first_step_seconds: float) -> Call[Sweep]:
-            plan = SweepPlan(
-                batch=self.batch,
-                replays=self.replays,
-                most_replays=self.replays if all_products else self.most,
-                named=named,
-                delivered=delivered,
-                widths=tuple(bits for bits in widths if bits not in taken),
-                seconds=seconds,
-                first_step_seconds=first_step_seconds,
-                lanes=lanes,
-                all_products=all_products,
-                one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
-            )
-            return SWEEP(str(self.folder), plan)
-
-        subject = "the emulation of all products" if all_products else "the emulation"
-        answer = self._patiently(call, {}, subject, self.progress)
-        for what in answer.unfinished:
-            self.skipped.append(Skipped(subject=f"{self.ask.subject}: {subject}", reason=what))
-        return answer
 
     @property
     def _delivered(self) -> Precision | None:
         delivered = self.machine.delivered
         return F32 if delivered is not None and delivered.x64 else delivered
 
-    def _native(self, setting: str) -> NativeReplay:
+    def _sweep(self, job: _Job[Sweep], named: tuple[Precision, ...], *, all_products: bool) -> None:
+        delivered = None if all_products else self._delivered
+        taken = {precision.mantissa_bits for precision in named if _rounds_alike(precision, delivered)}
+
+        def call(compile_cpu_seconds: float | None) -> Call[Sweep]:
+            plan = SweepPlan(
+                batch=self.batch,
+                replays=self.replays,
+                most_replays=self.replays if all_products else self.most,
+                named=named,
+                delivered=delivered,
+                widths=() if all_products else tuple(bits for bits in WIDTHS if bits not in taken),
+                searched=True,
+                deadline=self.deadline - RESERVE_SECONDS,
+                compile_cpu_seconds=compile_cpu_seconds,
+                lanes=LANES_ON_ACCELERATOR if self.on_accelerator else LANES_ON_CPU,
+                all_products=all_products,
+                one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
+            )
+            return SWEEP(str(self.folder), plan)
+
+        self._patiently(job, call, {})
+
+    def _native(self, job: _Job[NativeReplay], setting: str) -> None:
         is_reference = setting == "x64"
 
-        def call(seconds: float, first_step_seconds: float) -> Call[NativeReplay]:
+        def call(compile_cpu_seconds: float | None) -> Call[NativeReplay]:
             plan = NativePlan(
                 title=setting,
                 batch=self.batch,
                 replays=self.replays,
                 most_replays=self.most,
                 is_reference=is_reference,
-                seconds=seconds,
-                first_step_seconds=first_step_seconds,
+                deadline=self.deadline - RESERVE_SECONDS,
+                compile_cpu_seconds=compile_cpu_seconds,
                 one_by_one=self.ask.level > 2 and setting == "default",  # noqa: PLR2004
+                priced=self.ask.priced or self.judged_is_here,
             )
             return NATIVE(str(self.folder), plan)
 
@@ -226,7 +282,7 @@ class _Replaying:
             "JAX_DEFAULT_MATMUL_PRECISION": None if is_reference or setting == "default" else setting,
         }
         try:
-            return self._patiently(call, variables, f"the replay at {setting}", SILENT)
+            self._patiently(job, call, variables)
         finally:
             if is_reference:
                 self._say_there_is_no_reference()
@@ -238,40 +294,38 @@ class _Replaying:
             path.write_bytes(pickle.dumps(None))
 
     def _patiently(
-        self,
-        call: Callable[[float, float], Call[R]],
-        variables: Mapping[str, str | None],
-        subject: str,
-        progress: Progress,
-    ) -> R:
-        """Runs a worker; once more with slower flags when its first step did not return."""
-        for flags in ((QUICKER,), (QUICKER, WITHOUT_FUSION))[self.is_deep :]:
-            seconds = self.left - RESERVE_SECONDS
-            if seconds < LEAST_SECONDS:
-                raise NoAnswerError(subject, "the time limit left no time for it; raise --time-limit")
-            share = FIRST_STEP_SHARE if WITHOUT_FUSION not in flags else 1.0
+        self, job: _Job[A], call: Callable[[float | None], Call[A]], variables: Mapping[str, str | None]
+    ) -> None:
+        """Runs a worker; once more without fusion where that is what keeps the compiler."""
+        for fuses in (True, False):
+            if fuses and self.depth >= DEEP:
+                continue
+            if self.deadline - time.monotonic() < LEAST_SECONDS:
+                job.trouble = "the time limit left no time for it"
+                return
+            may_hang = fuses and self.depth >= SUSPECT and not self.on_accelerator
             try:
-                return run(
-                    call(seconds, share * seconds),
-                    environment=self._environment(variables, flags),
+                answer = run(
+                    call(FUSION_SECONDS if may_hang else None),
+                    environment=self._environment(variables, fuses=fuses),
                     deadline=self.deadline,
-                    progress=progress,
-                    subject=subject,
+                    progress=job.watched,
+                    received=job.know,
+                    subject=job.subject,
                 )
-            except WorkerTimeoutError as error:
-                raise NoAnswerError(subject, f"{error}; {error.hint}") from error
-            except FirstStepTimeoutError as error:
-                if WITHOUT_FUSION in flags:
-                    raise NoAnswerError(subject, STILL_TOO_SLOW) from error
-            except WorkerError as error:
-                raise NoAnswerError(subject, f"{error}; {error.hint}") from error
-        raise AssertionError(subject)
+            except CompileLimitError:
+                continue
+            except WorkerTimeoutError:
+                job.ran_out()
+            except (WorkerError, JaxdoctorError) as error:
+                job.trouble = f"{error}; {error.hint}"
+            else:
+                job.know(answer)
+            return
 
-    def _environment(
-        self, variables: Mapping[str, str | None], flags: tuple[str, ...]
-    ) -> dict[str, str | None]:
+    def _environment(self, variables: Mapping[str, str | None], *, fuses: bool) -> dict[str, str | None]:
         theirs = {**os.environ, **self.machine.variables}.get("XLA_FLAGS") or ""
-        ours = () if self.on_accelerator else flags
+        ours = [] if self.on_accelerator else [QUICKER, *([] if fuses else [WITHOUT_FUSION])]
         return {
             **self.machine.variables,
             **cache_variables(wanted=self.ask.cache),
@@ -284,14 +338,6 @@ class _Replaying:
             "JAX_TRACEBACK_FILTERING": "off",
             **variables,
         }
-
-
-class NoAnswerError(Exception):
-    """A worker gave no answer: it becomes a line among what was not examined."""
-
-    def __init__(self, subject: str, reason: str) -> None:
-        super().__init__(f"{subject}: {reason}")
-        self.subject, self.reason = subject, reason
 
 
 def _rounds_alike(precision: Precision, delivered: Precision | None) -> bool:

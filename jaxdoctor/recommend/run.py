@@ -14,7 +14,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.card import HERE
 from jaxdoctor.prescriptions.from_findings import advice
 from jaxdoctor.prescriptions.merge import merged
-from jaxdoctor.probe.ask import STEPS, Ask
+from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import probe
 from jaxdoctor.reports.json_read import read
 from jaxdoctor.reports.wording import signed
@@ -79,7 +79,7 @@ def verify(
     Raises:
         JaxdoctorError: the model cannot be replayed.
     """
-    ask = Ask(model=model, subject=model, steps=STEPS, time_limit=time_limit / 2)
+    ask = Ask(model=model, subject=model, time_limit=time_limit / 2)
     before = probe(ask, card=card, progress=progress)
     with _applied(variables(prescription)):
         after = probe(ask, card=card, progress=progress)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -54,6 +54,9 @@ class Rollout:
     """The leaves that an integrator hands on."""
 
     coordinates: str = "qpos"
+    ended: bool = False
+    """Whether it has fewer steps than the recording because no replay in its launch was finite any more."""
+
     seconds_per_step: float | None = None
     """Wall time per step of one replay."""
 
@@ -229,7 +232,11 @@ class Ensemble:
             if np.asarray(rows[1]).all() or (deadline is not None and time.monotonic() > deadline):
                 break
         per_step = (time.monotonic() - started) / (done * self.batch * self.lanes)
-        return self._collect(seen, starts, min(done, recording.steps), len(lanes), per_step)
+        ended = bool(np.asarray(rows[1]).all())
+        return [
+            replace(rollout, ended=ended, seconds_per_step=per_step)
+            for rollout in self._collect(seen, starts, min(done, recording.steps), len(lanes))
+        ]
 
     def _widths(self, lane: Lane) -> Widths:
         if lane.only is not None:
@@ -251,9 +258,7 @@ class Ensemble:
             for name, zeros in blank.items()
         }
 
-    def _collect(
-        self, seen: list[Any], starts: Mapping[str, Array], steps: int, lanes: int, per_step: float
-    ) -> list[Rollout]:
+    def _collect(self, seen: list[Any], starts: Mapping[str, Array], steps: int, lanes: int) -> list[Rollout]:
         bad, after = jax.tree.map(lambda *parts: np.concatenate(parts)[:steps], *seen)
         first = {
             name: starts.get(name, np.broadcast_to(np.asarray(x), (self.lanes, *x.shape)))
@@ -269,7 +274,6 @@ class Ensemble:
                 },
                 state=self.simulation.state,
                 coordinates=self.simulation.coordinates,
-                seconds_per_step=per_step,
             )
             for lane in range(lanes)
         ]

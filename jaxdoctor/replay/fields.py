@@ -8,28 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-PIPELINE = (
-    # Position
-    "xanchor", "xaxis", "xpos", "xquat", "xmat", "xipos", "ximat", "mocap_pos", "mocap_quat",
-    "geom_xpos", "geom_xmat", "site_xpos", "site_xmat", "cam_xpos", "cam_xmat",
-    "subtree_com", "cinert", "cdof", "wrap_xpos", "ten_J", "ten_length",
-    "crb", "M", "qM", "qLD", "qLDiagInv",
-    "contact.dist", "contact.pos", "contact.frame", "contact.includemargin", "contact.friction",
-    "contact.solref", "contact.solreffriction", "contact.solimp",
-    "efc_J", "efc_pos", "efc_margin", "efc_frictionloss", "efc_D",
-    "actuator_length", "actuator_moment",
-    # Velocity
-    "actuator_velocity", "ten_velocity", "cvel", "cdof_dot",
-    "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive", "efc_aref", "qfrc_bias",
-    "subtree_linvel", "subtree_angmom",
-    # Actuation, acceleration, constraints
-    "act_dot", "actuator_force", "qfrc_actuator", "qfrc_smooth", "qacc_smooth",
-    "efc_force", "qacc", "qfrc_constraint", "cacc", "cfrc_int", "cfrc_ext", "qfrc_inverse", "sensordata",
-    # Integration
-    "qacc_warmstart", "act", "qvel", "qpos", "time",
-)  # fmt: skip
-"""The fields of a step, earliest first. A field that is not listed counts as computed last."""
-
 
 def leaf_names(state: Any) -> list[str]:
     """Every leaf's path, joined by dots, in the order of `jax.tree.leaves`."""
@@ -51,7 +29,7 @@ def picked(state: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: by_name[name] for name in names}
 
 
-def floating_leaves(state: Any, pipeline: Sequence[str] = PIPELINE) -> list[tuple[str, Any]]:
+def floating_leaves(state: Any, pipeline: Sequence[str]) -> list[tuple[str, Any]]:
     """Every floating leaf with its name, earliest in the pipeline first; empty ones are left out."""
     leaves = [
         (name, leaf)
@@ -67,7 +45,7 @@ def nonfinite(leaf: jax.Array, leading: int) -> jax.Array:
     return ~jnp.isfinite(leaf).all(axis=tuple(range(leading, leaf.ndim)))
 
 
-def nonfinite_fields(state: Any, pipeline: Sequence[str] = PIPELINE, *, leading: int = 1) -> jax.Array:
+def nonfinite_fields(state: Any, pipeline: Sequence[str], *, leading: int = 1) -> jax.Array:
     """Per replay and leaf, true where a floating leaf of one replay holds NaN or infinity.
 
     Args:

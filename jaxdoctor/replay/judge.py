@@ -79,7 +79,7 @@ def horizon(rollout: Rollout, reference: Reference) -> float | None:
 
     A replay that is no longer finite has left it. Replays whose reference is not finite are left out.
     """
-    name, steps = rollout.coordinates, len(rollout.bad)
+    name, steps = rollout.coordinates, _common_steps(rollout, reference)
     here, there = (
         states[name][1 : steps + 1, reference.finite] for states in (rollout.states, reference.states)
     )
@@ -94,7 +94,9 @@ def horizon(rollout: Rollout, reference: Reference) -> float | None:
 
 def one_step_error(rollout: Rollout, reference: Reference) -> float | None:
     """The median error of a forced lane's state, relative to its norm; None when nothing in it was finite."""
-    steps = len(rollout.bad)
+    if not reference.finite.any():
+        return None
+    steps = _common_steps(rollout, reference)
     here, there = (
         np.concatenate(
             [_flat(states[name][1 : steps + 1, reference.finite]) for name in rollout.state], axis=-1
@@ -107,6 +109,11 @@ def one_step_error(rollout: Rollout, reference: Reference) -> float | None:
     return float(np.median(finite)) if finite.size else None
 
 
+def _common_steps(rollout: Rollout, reference: Reference) -> int:
+    """Either may be cut short by the clock, or end when nothing in it is finite any more."""
+    return min(len(rollout.bad), len(reference.states[rollout.coordinates]) - 1)
+
+
 def _flat(leaf: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """Steps x replays x the leaf's size, in float64."""
     return leaf.reshape(*leaf.shape[:2], -1).astype(np.float64)
@@ -115,10 +122,11 @@ def _flat(leaf: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
 def always_nonfinite(rollout: Rollout) -> tuple[str, ...]:
     """Fields that are so by design: never finite, though the state always is.
 
-    MJX fills some fields with infinity for "none". A field is set aside only when the reference shows it in
-    all of its steps while qpos, qvel and qacc are finite in all of them.
+    MJX fills some fields with infinity for "none". A field is set aside only when every step of the replays
+    whose state and acceleration stay finite shows it, and there is such a replay.
     """
     state = [index for index, leaf in enumerate(rollout.leaves) if leaf in (*rollout.state, "qacc")]
-    if rollout.bad[:, :, state].any():
+    healthy = ~rollout.bad[:, :, state].any(axis=(0, 2))
+    if not healthy.any():
         return ()
-    return tuple(np.array(rollout.leaves)[rollout.bad.all(axis=(0, 1))].tolist())
+    return tuple(np.array(rollout.leaves)[rollout.bad[:, healthy].all(axis=(0, 1))].tolist())

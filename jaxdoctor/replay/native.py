@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from jaxdoctor.facts.trial import wilson
+from jaxdoctor.replay.compile_limit import compiling_within
+from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
-from jaxdoctor.replay.first_step import first_step_within
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
 from jaxdoctor.replay.one_step import steps_in_c
-from jaxdoctor.replay.plan import Judgement, Lane, NativePlan, NativeReplay
+from jaxdoctor.replay.plan import Effort, Judgement, Lane, NativePlan, NativeReplay
 from jaxdoctor.replay.scratch import Reference, Scratch
-from jaxdoctor.rollouts.record import Recording
 from jaxdoctor.workers.progress import Progress
 
 TIMED_RUNS = 3
@@ -26,91 +26,123 @@ CLEAR_WIDTH = 0.12
 
 def replay(folder: str, plan: NativePlan, *, progress: Progress) -> NativeReplay:
     """Replays the recording in this process as JAX is configured in it."""
-    deadline = time.monotonic() + plan.seconds
-    scratch = Scratch(folder)
-    recording = scratch.recording()
-    with scratch.busy():
-        with first_step_within(plan.first_step_seconds, progress):
-            progress.stage(f"compiling the step in {plan.title}")
-            ensemble = Ensemble(scratch.simulation(), batch=plan.batch, emulated=False)
+    return _Replaying(Scratch(folder), plan, progress).run()
+
+
+class _Replaying:
+    """One setting on its way: what is known so far is in `known`, and was handed over."""
+
+    def __init__(self, scratch: Scratch, plan: NativePlan, progress: Progress) -> None:
+        self.scratch, self.plan, self.progress = scratch, plan, progress
+        self.recording = scratch.recording()
+        self.known = NativeReplay()
+        self.aside: tuple[str, ...] = ()
+
+    def run(self) -> NativeReplay:
+        plan = self.plan
+        with self.scratch.busy():
+            ensemble = self._compiled()
+            first = self._first(ensemble)
+            self._judge([first], plan.replays)
+            if plan.is_reference:
+                self._publish(ensemble, first)
+            parts = self._until_clear(ensemble, first)
+            if plan.is_reference:
+                self._take_steps_in_c(parts)
+            if plan.one_by_one:
+                self._say(singly=self._one_by_one())
+        if plan.priced:
+            self._say(seconds_per_step=self._time(ensemble))
+        return self.known
+
+    def _say(self, **more: object) -> None:
+        self.known = replace(self.known, **more)  # type: ignore[arg-type]
+        self.progress.hand_over(self.known)
+
+    def _compiled(self) -> Ensemble:
+        plan = self.plan
+        self.progress.stage(f"tracing the step in {plan.title}")
+        ensemble = Ensemble(self.scratch.simulation(), batch=plan.batch, emulated=False)
+        self._say(effort=Effort(traced=since_start()))
+        self.progress.stage(f"compiling the step in {plan.title}")
+        with compiling_within(plan.compile_cpu_seconds, self.progress):
             ensemble.compile()
-            progress.stage(f"replaying in {plan.title}", recording.steps)
-            first = ensemble.roll_out(recording, [Lane()], deadline=deadline, progress=progress)[0]
-        shadow_horizon: float | None = None
-        aside: tuple[str, ...] = ()
-        if plan.is_reference:
-            shadow_horizon, aside = _publish(scratch, ensemble, recording, first, deadline)
-        judgement, parts = _until_clear(ensemble, recording, first, plan, deadline, aside)
-        twin = scratch.twin() if plan.is_reference and judgement.failed else None
-        taken = None
-        if twin is not None:
-            taken = steps_in_c(twin, recording, parts, replays=judgement.replays, aside=aside)
-    singly = _one_by_one(scratch, recording, plan, deadline, aside) if plan.one_by_one else None
-    return NativeReplay(
-        judgement=judgement,
-        shadow_horizon=shadow_horizon,
-        seconds_per_step=_time(scratch, ensemble, recording, deadline),
-        compile_seconds=ensemble.compile_seconds,
-        peak_bytes=ensemble.peak_bytes,
-        singly=singly,
-        steps_in_c=taken,
-    )
+        self._say(
+            compile_seconds=ensemble.compile_seconds,
+            peak_bytes=ensemble.peak_bytes,
+            effort=replace(self.known.effort, compiled=ensemble.compile_seconds),
+        )
+        return ensemble
 
+    def _first(self, ensemble: Ensemble) -> Rollout:
+        """The first batch. It is cut short where all of it would leave no time for the others."""
+        plan, started = self.plan, time.monotonic()
+        self.progress.stage(f"replaying in {plan.title}", self.recording.steps)
+        deadline = first_launch_deadline(plan.deadline)
+        first = ensemble.roll_out(self.recording, [Lane()], deadline=deadline, progress=self.progress)[0]
+        self.recording = self.recording.part(len(first.bad)) if not first.ended else self.recording
+        self._say(effort=replace(self.known.effort, launched=time.monotonic() - started))
+        return first
 
-def _publish(
-    scratch: Scratch, ensemble: Ensemble, recording: Recording, rollout: Rollout, deadline: float
-) -> tuple[float | None, tuple[str, ...]]:
-    """Hands the states to the other workers; the shadow's horizon and the fields to set aside."""
-    aside = always_nonfinite(rollout)
-    watched = [leaf not in aside for leaf in rollout.leaves]
-    finite = np.asarray(~rollout.bad[:, :, watched].any(axis=(0, 2)))
-    reference = Reference(states=rollout.states, finite=finite, aside=aside)
-    scratch.keep_reference(reference)
-    shadow = ensemble.roll_out(recording, [Lane(disturbed=True)], deadline=deadline)[0]
-    return horizon(shadow, reference), aside
+    def _judge(self, parts: list[Rollout], replays: int) -> Judgement:
+        self.aside = always_nonfinite(parts[0])
+        judgement = judgement_of(Lane(), parts, replays=replays, aside=self.aside)
+        self._say(judgement=judgement)
+        return judgement
 
+    def _publish(self, ensemble: Ensemble, rollout: Rollout) -> None:
+        """Hands the states to the other workers, and sees how far chaos alone goes."""
+        watched = [leaf not in self.aside for leaf in rollout.leaves]
+        finite = np.asarray(~rollout.bad[:, :, watched].any(axis=(0, 2)))
+        reference = Reference(states=rollout.states, finite=finite, aside=self.aside)
+        self.scratch.keep_reference(reference)
+        shadow = ensemble.roll_out(self.recording, [Lane(disturbed=True)], deadline=self.plan.deadline)[0]
+        self._say(shadow_horizon=horizon(shadow, reference))
 
-def _until_clear(
-    ensemble: Ensemble,
-    recording: Recording,
-    first: Rollout,
-    plan: NativePlan,
-    deadline: float,
-    aside: tuple[str, ...],
-) -> tuple[Judgement, list[Rollout]]:
-    """More replays while the share of failures is neither none nor all nor known well."""
-    parts, replays = [first], plan.replays
-    while True:
-        judgement = judgement_of(Lane(), parts, replays=replays, aside=aside)
-        held = len(parts) * plan.batch
-        share = wilson(judgement.failed, judgement.replays)
-        clear = judgement.failed in (0, judgement.replays) or share.high - share.low < CLEAR_WIDTH
-        if (held >= plan.replays and clear) or held >= plan.most_replays or time.monotonic() > deadline:
-            return judgement, parts
-        parts += ensemble.roll_out(recording, [Lane(first=held)], deadline=deadline)
-        replays = max(plan.replays, len(parts) * plan.batch)
+    def _until_clear(self, ensemble: Ensemble, first: Rollout) -> list[Rollout]:
+        """More replays while the share of failures is neither none nor all nor known well."""
+        parts, plan = [first], self.plan
+        while True:
+            held = len(parts) * plan.batch
+            judgement = self._judge(parts, max(plan.replays, held) if len(parts) > 1 else plan.replays)
+            share = wilson(judgement.failed, judgement.replays)
+            clear = judgement.failed in (0, judgement.replays) or share.high - share.low < CLEAR_WIDTH
+            enough = (held >= plan.replays and clear) or held >= plan.most_replays
+            if enough or time.monotonic() > plan.deadline:
+                return parts
+            parts += ensemble.roll_out(self.recording, [Lane(first=held)], deadline=plan.deadline)
 
+    def _take_steps_in_c(self, parts: list[Rollout]) -> None:
+        """What MuJoCo itself makes of the steps in which replays failed."""
+        judgement = self.known.judgement
+        twin = self.scratch.twin() if judgement is not None and judgement.failed else None
+        if judgement is not None and twin is not None:
+            self._say(
+                steps_in_c=steps_in_c(
+                    twin, self.recording, parts, replays=judgement.replays, aside=self.aside
+                )
+            )
 
-def _one_by_one(
-    scratch: Scratch, recording: Recording, plan: NativePlan, deadline: float, aside: tuple[str, ...]
-) -> Judgement | None:
-    """The same states in programs of one replay, which compile to other kernels."""
-    with scratch.busy():
-        single = Ensemble(scratch.simulation(), batch=1, emulated=False)
+    def _one_by_one(self) -> Judgement:
+        """The same states in programs of one replay, which compile to other kernels."""
+        plan = self.plan
+        self.progress.stage(f"replaying one by one in {plan.title}", plan.replays)
+        single = Ensemble(self.scratch.simulation(), batch=1, emulated=False)
         parts: list[Rollout] = []
         for index in range(plan.replays):
-            if parts and time.monotonic() > deadline:
+            if parts and time.monotonic() > plan.deadline:
                 break
-            parts += single.roll_out(recording, [Lane(first=index)], deadline=deadline)
-    return judgement_of(Lane(), parts, replays=len(parts), aside=aside)
+            parts += single.roll_out(self.recording, [Lane(first=index)], deadline=plan.deadline)
+            self.progress.reached(index + 1)
+        return judgement_of(Lane(), parts, replays=len(parts), aside=self.aside)
 
-
-def _time(scratch: Scratch, ensemble: Ensemble, recording: Recording, deadline: float) -> float | None:
-    """Seconds per step of one replay while no other worker computes; None when that never was."""
-    short = dataclasses.replace(recording, ctrl=recording.ctrl[:, : ensemble.chunk])
-    with scratch.alone(deadline) as alone:
-        if not alone:
-            return None
-        # A failed replay ends loops early, or late, so only the start is timed.
-        runs = [ensemble.roll_out(short, [Lane()])[0].seconds_per_step for _ in range(TIMED_RUNS)]
-    return min((seconds for seconds in runs if seconds is not None), default=None)
+    def _time(self, ensemble: Ensemble) -> float | None:
+        """Seconds per step of one replay while no other worker computes; None when that never was."""
+        self.progress.stage(f"timing a step in {self.plan.title}")
+        with self.scratch.alone(self.plan.deadline) as alone:
+            if not alone:
+                return None
+            # The start alone: later on other replays may have failed, or more of them be in contact.
+            short = self.recording.part(ensemble.chunk)
+            runs = [ensemble.roll_out(short, [Lane()])[0].seconds_per_step for _ in range(TIMED_RUNS)]
+        return min((seconds for seconds in runs if seconds is not None), default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.outcome import RolledInC, StepInC
@@ -86,6 +86,20 @@ class Judgement:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What a worker's time went into, in seconds of wall time."""
+
+    traced: float | None = None
+    """From the start of its process to the traced program. None: it has not come so far."""
+
+    compiled: float | None = None
+    """The compile alone. None: it has not ended."""
+
+    launched: float | None = None
+    """The first launch. None: it has not ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class NativePlan:
     """What one worker replays."""
 
@@ -98,19 +112,24 @@ class NativePlan:
     is_reference: bool = False
     """Whether the others are compared with it: it publishes its states, and runs the shadow."""
 
-    seconds: float
-    """Its time limit."""
+    deadline: float
+    """The moment of `time.monotonic()`, the same in every process, at which it begins nothing more."""
 
-    first_step_seconds: float
+    compile_cpu_seconds: float | None = None
+    """After so much CPU time of the compile it gives up. None: it never does."""
+
     one_by_one: bool = False
     """Also in a batch of one."""
+
+    priced: bool = False
+    """Also the time of a step, at last, while no other worker computes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NativeReplay:
-    """What one setting did, and what it costs."""
+    """What one setting did, and what it costs. It is handed over anew whenever more of it is known."""
 
-    judgement: Judgement
+    judgement: Judgement | None = None
     shadow_horizon: float | None = None
     seconds_per_step: float | None = None
     compile_seconds: float | None = None
@@ -120,6 +139,8 @@ class NativeReplay:
 
     steps_in_c: tuple[StepInC, ...] | None = None
     """The steps in which replays failed, taken by C; None: none did, or there is no twin."""
+
+    effort: Effort = field(default_factory=Effort)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +157,20 @@ class SweepPlan:
     """What the machine's products get; its replays are raised until they are clear."""
 
     widths: tuple[int, ...]
-    """Only how many fail; rounded as what is delivered is."""
+    """Only how many fail; rounded as what is delivered is. Wide ones first. Of those between one that is as
+    finite as float32 and one that is not, `searched` says which are tried."""
 
-    seconds: float
-    first_step_seconds: float
-    lanes: int = 8
-    """Widths replayed at once. More use more memory and are hardly faster on a few cores."""
+    searched: bool = False
+    """Whether the widths around the first that fails are tried one by one; else every one of `widths` is."""
+
+    deadline: float
+    """The moment of `time.monotonic()`, the same in every process, at which it begins nothing more."""
+
+    compile_cpu_seconds: float | None = None
+    """After so much CPU time of the compile it gives up. None: it never does."""
+
+    lanes: int = 4
+    """Widths replayed at once. A launch takes as long as its replays are many, failed ones included."""
 
     compares: bool = True
     """Whether there will be an x64 replay to compare with."""
@@ -153,35 +182,37 @@ class SweepPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """What the emulation answered."""
+    """What the emulation answered. It is handed over anew whenever more of it is known."""
 
-    named: tuple[tuple[Precision, Judgement], ...]
-    widths: tuple[tuple[int, Judgement], ...]
-    with_highest: Judgement | None
+    named: tuple[tuple[Precision, Judgement], ...] = ()
+    widths: tuple[tuple[int, Judgement], ...] = ()
+    with_highest: Judgement | None = None
     """At 23 bits except where the code names a precision itself, which stays as delivered.
 
     None: the code names none, so that `highest` reaches every product.
     """
 
-    sites: tuple[str, ...]
+    sites: tuple[str, ...] = ()
     """Every line whose products are rounded."""
 
-    explicit_sites: tuple[str, ...]
+    explicit_sites: tuple[str, ...] = ()
     """Those that name a precision of their own."""
 
-    unreached: tuple[str, ...]
-    culprits: tuple[str, ...]
+    unreached: tuple[str, ...] = ()
+    culprits: tuple[str, ...] = ()
     """Sites of which one alone, at what is delivered, makes replays fail that float32 does not."""
 
-    singly: Judgement | None
+    singly: Judgement | None = None
     """At what is delivered, in a batch of one."""
 
+    peak_bytes: int | None = None
+    """Memory of the compiled program, divided by its lanes: what one batch takes."""
+
     unfinished: tuple[str, ...] = ()
-    """What the time limit left out."""
+    """What was left out, and why."""
 
+    effort: Effort = field(default_factory=Effort)
 
-ADMIT: Task[[RecordPlan], None] = Task("jaxdoctor.replay.prepare:admit")
-"""Refuses a model, or controls, that cannot be used."""
 
 PREPARE: Task[[str, RecordPlan], Prepared] = Task("jaxdoctor.replay.prepare:prepare")
 """Records the rollout into the scratch folder."""

@@ -10,22 +10,13 @@ from jaxdoctor.replay.system import system_of
 from jaxdoctor.workers.progress import Progress
 
 
-def admit(plan: RecordPlan, *, progress: Progress) -> None:
-    """Whether the model and the controls can be used at all, before anything slow is begun.
-
-    Raises:
-        UsageError, UnreadableError, UnsupportedModelError: they cannot.
-    """
-    progress.stage("reading the model")
-    system_of(plan.model).admit(plan)
-
-
 def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
     """Fills the scratch folder.
 
     Raises:
         UsageError, UnreadableError, UnsupportedModelError: the model or the controls cannot be used.
     """
+    progress.stage("reading the model")
     recording, facts = system_of(plan.model).record(plan, Path(folder), progress)
     scratch = Scratch(folder)
     scratch.keep_plan(plan)

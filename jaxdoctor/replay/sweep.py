@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Interval, wilson
+from jaxdoctor.replay.compile_limit import compiling_within
+from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
-from jaxdoctor.replay.first_step import first_step_within
-from jaxdoctor.replay.judge import horizon, judgement_of, one_step_error
-from jaxdoctor.replay.plan import Judgement, Lane, Sweep, SweepPlan
+from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
+from jaxdoctor.replay.plan import Effort, Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
-from jaxdoctor.rollouts.record import Recording
+from jaxdoctor.replay.search import between, uneven
 from jaxdoctor.workers.progress import Progress
 
 MOST_SUSPECTS = 16
@@ -21,6 +22,9 @@ MOST_SUSPECTS = 16
 
 CLEAR_ABOVE = 0.10
 """No failure among so many replays that the share is below this, at 95 %, counts as none."""
+
+FORCED_STEPS = 50
+"""So many single steps of each replay give the one-step error: a median over hundreds of states."""
 
 
 def lane_of(precision: Precision) -> Lane:
@@ -36,91 +40,185 @@ def sweep(folder: str, plan: SweepPlan, *, progress: Progress) -> Sweep:
 
 
 class _Sweeping:
-    """One sweep on its way."""
+    """One sweep on its way: what is known so far is in `known`, and was handed over."""
 
     def __init__(self, scratch: Scratch, plan: SweepPlan, progress: Progress) -> None:
         self.plan, self.progress, self.scratch = plan, progress, scratch
-        self.deadline = time.monotonic() + plan.seconds
-        self.recording: Recording = scratch.recording()
+        self.recording = scratch.recording()
         self.parts: dict[Lane, list[Rollout]] = {}
+        self.errors: dict[Lane, float | None] = {}
         self.reference: Reference | None = None
-        self.unfinished: list[str] = []
-        with first_step_within(plan.first_step_seconds, progress):
-            progress.stage("compiling the step for every width")
-            self.ensemble = Ensemble(
-                scratch.simulation(), batch=plan.batch, lanes=plan.lanes, all_products=plan.all_products
-            )
-            self.ensemble.compile()
-            progress.stage("replaying the named precisions", self.recording.steps)
-            self._replay([lane_of(precision) for precision in plan.named])
+        self.aside: tuple[str, ...] = ()
+        self.known = Sweep()
+        self.named = {precision: lane_of(precision) for precision in plan.named}
+        self.widths = {bits: replace(self._full, bits=bits) for bits in plan.widths}
+        self.ensemble = self._compiled()
 
     def run(self) -> Sweep:
-        plan = self.plan
-        named = {precision: lane_of(precision) for precision in plan.named}
-        widths = {bits: replace(self._full, bits=bits) for bits in plan.widths}
-        self.progress.stage(f"replaying {len(widths)} more widths", self.recording.steps)
-        self._replay([lane for lane in widths.values() if lane not in self.parts])
-        self._fill([*named.values(), *widths.values()], plan.replays)
-        self.reference = self.scratch.wait_for_reference(self.deadline) if plan.compares else None
-        self._raise([*named.values(), *widths.values()])
-        with_highest = self._with_highest()
-        culprits = self._culprits()
-        far = self._compared(list(named.values()))
-        return Sweep(
-            named=tuple((precision, far[lane]) for precision, lane in named.items() if lane in far),
-            widths=tuple((bits, self._judged(lane)) for bits, lane in widths.items() if lane in self.parts),
-            with_highest=with_highest,
-            sites=tuple(site.place for site in self.ensemble.program.sites),
-            explicit_sites=tuple(site.place for site in self.ensemble.program.sites if site.explicit),
-            unreached=self.ensemble.program.unreached,
-            culprits=culprits,
-            singly=self._singly() if plan.one_by_one else None,
-            unfinished=tuple(self.unfinished),
-        )
+        plan, late = self.plan, "the time limit left no time for it"
+        self._first()
+        self._replay_widths()
+        self._raise()
+        self._say(with_highest=self._with_highest())
+        self._say(culprits=self._culprits())
+        if plan.compares:
+            self.reference = self.scratch.wait_for_reference(plan.deadline)
+            self._compare()
+        if plan.one_by_one:
+            self._say(singly=self._singly())
+        missing = [f"{bits} bits: {late}" for bits in self._wanted() if self.widths[bits] not in self.parts]
+        self._say(unfinished=(*self.known.unfinished, *missing))
+        return self.known
 
-    def _replay(self, lanes: Sequence[Lane]) -> None:
+    def _say(self, **more: object) -> None:
+        """Hands over what is known, the judgements of all lanes anew among it."""
+        named = {
+            precision: self._judged(lane) for precision, lane in self.named.items() if lane in self.parts
+        }
+        widths = {bits: self._judged(lane) for bits, lane in self.widths.items() if lane in self.parts}
+        self.known = replace(
+            self.known,
+            named=tuple(named.items()),
+            widths=tuple(widths.items()),
+            **more,  # type: ignore[arg-type]
+        )
+        self.progress.hand_over(self.known)
+
+    def _compiled(self) -> Ensemble:
+        plan = self.plan
+        self.progress.stage("tracing the step")
+        ensemble = Ensemble(
+            self.scratch.simulation(), batch=plan.batch, lanes=plan.lanes, all_products=plan.all_products
+        )
+        sites = ensemble.program.sites
+        self._say(
+            sites=tuple(site.place for site in sites),
+            explicit_sites=tuple(site.place for site in sites if site.explicit),
+            unreached=ensemble.program.unreached,
+            effort=Effort(traced=since_start()),
+        )
+        self.progress.stage("compiling the step for every width")
+        with compiling_within(plan.compile_cpu_seconds, self.progress):
+            ensemble.compile()
+        peak = ensemble.peak_bytes
+        self._say(
+            peak_bytes=None if peak is None else peak // plan.lanes,
+            effort=replace(self.known.effort, compiled=ensemble.compile_seconds),
+        )
+        return ensemble
+
+    def _first(self) -> None:
+        """The named precisions. They are cut short where whole replays would leave no time for the rest."""
+        lanes, started = list(dict.fromkeys(self.named.values())), time.monotonic()
+        if self.plan.searched and self.widths and len(lanes) < self.plan.lanes:
+            # Where the narrowest width is finite, nothing is left to search.
+            lanes.append(self.widths[min(self.widths)])
+        self.progress.stage("replaying the named precisions", self.recording.steps)
+        self._replay(lanes[: self.plan.lanes], first_launch_deadline(self.plan.deadline))
+        first = self.parts[lanes[0]][0]
+        if not first.ended:
+            self.recording = self.recording.part(len(first.bad))
+        self.aside = always_nonfinite(first)
+        self._say(effort=replace(self.known.effort, launched=time.monotonic() - started))
+        self._replay(lanes[self.plan.lanes :])
+        self._fill(lanes)
+        self._say()
+
+    def _replay_widths(self) -> None:
+        """All widths, or those that tell where the first fails; those already replayed are left alone."""
+        while time.monotonic() < self.plan.deadline:
+            wanted = [bits for bits in self._wanted() if self.widths[bits] not in self.parts]
+            if not wanted:
+                break
+            self.progress.stage(f"replaying {len(wanted)} more widths", self.recording.steps)
+            lanes = [self.widths[bits] for bits in wanted]
+            self._replay(lanes)
+            self._fill(lanes)
+            self._say()
+
+    def _wanted(self) -> list[int]:
+        """The widths that are to be replayed, going by what is known of the others."""
+        if not self.plan.searched:
+            return list(self.widths)
+        known = {lane.bits: lane for lane in self.parts if self._is_plain(lane)}
+        if self._full.bits not in known:
+            return []
+        full = self._judged(self._full if self._full in self.parts else Lane())
+        finite = {bits: self._as_finite(self._judged(lane), full) for bits, lane in known.items()}
+        return [bits for bits in between(finite, self.plan.widths, self.plan.lanes) if bits in self.widths]
+
+    def _is_plain(self, lane: Lane) -> bool:
+        """Whether it rounds every product alike, and as what is delivered does; 23 bits round nothing."""
+        alike = lane.toward_zero == self._full.toward_zero or lane.bits == F32.mantissa_bits
+        return alike and lane == Lane(bits=lane.bits, toward_zero=lane.toward_zero)
+
+    def _as_finite(self, judgement: Judgement, full: Judgement) -> bool:
+        """Whether it fails no more than float32 does; where float32 fails too, chance is allowed for."""
+        if not full.failed:
+            return judgement.failed == 0
+        here, there = (wilson(each.failed, each.replays) for each in (judgement, full))
+        return here.low <= there.high
+
+    def _replay(self, lanes: Sequence[Lane], deadline: float | None = None) -> None:
         """One more part of the replays in each lane, as far as the time allows."""
-        following = [replace(lane, first=len(self.parts.get(lane, ())) * self.plan.batch) for lane in lanes]
+        held = uneven(lanes)
+        following = [
+            replace(lane, first=(len(self.parts.get(lane, ())) + before) * self.plan.batch)
+            for lane, before in zip(lanes, held, strict=True)
+        ]
         rollouts = self.ensemble.roll_out(
-            self.recording, following, deadline=self.deadline, progress=self.progress
+            self.recording, following, deadline=deadline or self.plan.deadline, progress=self.progress
         )
         for lane, rollout in zip(lanes, rollouts, strict=False):
             self.parts.setdefault(lane, []).append(rollout)
 
-    def _fill(self, lanes: Sequence[Lane], replays: int) -> None:
+    def _fill(self, lanes: Sequence[Lane]) -> None:
         """Parts until every lane has as many replays as were asked for."""
-        while time.monotonic() < self.deadline:
-            short = [lane for lane in lanes if len(self.parts.get(lane, ())) * self.plan.batch < replays]
+        while time.monotonic() < self.plan.deadline:
+            short = [lane for lane in lanes if lane in self.parts and self._held(lane) < self.plan.replays]
             if not short:
                 return
             self._replay(short)
 
-    def _judged(self, lane: Lane) -> Judgement:
-        parts = self.parts[lane]
-        aside = self.reference.aside if self.reference is not None else ()
-        held = len(parts) * self.plan.batch
-        raised = held - self.plan.batch >= self.plan.replays
-        return judgement_of(lane, parts, replays=held if raised else self.plan.replays, aside=aside)
+    def _held(self, lane: Lane) -> int:
+        return len(self.parts.get(lane, ())) * self.plan.batch
 
-    def _raise(self, lanes: Sequence[Lane]) -> None:
+    def _judged(self, lane: Lane) -> Judgement:
+        parts, held = self.parts[lane], self._held(lane)
+        raised = held - self.plan.batch >= self.plan.replays
+        replays = held if raised else self.plan.replays
+        judgement = judgement_of(lane, parts, replays=replays, aside=self.aside)
+        if self.reference is None:
+            return judgement
+        return replace(
+            judgement, horizon=horizon(parts[0], self.reference), one_step_error=self.errors.get(lane)
+        )
+
+    def _raise(self) -> None:
         """More replays for the lanes that are not clear, until they are or half of the time is gone."""
         plan = self.plan
-        half = self.deadline - plan.seconds / 2
+        half = time.monotonic() + (plan.deadline - time.monotonic()) / 2
         while plan.most_replays > plan.replays and time.monotonic() < half:
-            unclear = [lane for lane in lanes if self._unclear(lane)]
+            unclear = [lane for lane in self.parts if self._unclear(lane)]
             if not unclear:
                 return
             self.progress.stage(f"raising the replays of {len(unclear)} widths", self.recording.steps)
-            self._replay(unclear)
+            # A launch with free lanes costs as much: they take further replays of the same widths.
+            times = max(1, plan.lanes // len(unclear))
+            room = [(plan.most_replays - self._held(lane)) // plan.batch for lane in unclear]
+            lanes = [
+                lane for turn in range(times) for lane, free in zip(unclear, room, strict=True) if turn < free
+            ]
+            self._replay(lanes)
+            self._say()
 
     def _unclear(self, lane: Lane) -> bool:
-        if lane not in self.parts or len(self.parts[lane]) * self.plan.batch >= self.plan.most_replays:
+        if self._held(lane) + self.plan.batch > self.plan.most_replays or Lane() not in self.parts:
             return False
         judgement, full = self._judged(lane), self._judged(Lane())
         here, there = wilson(judgement.failed, judgement.replays), wilson(full.failed, full.replays)
         if judgement.failed == 0 and full.failed == 0:
-            decisive = lane in (Lane(), self._delivered)
-            return decisive and here.high > CLEAR_ABOVE
+            return lane in (Lane(), self._delivered) and here.high > CLEAR_ABOVE
         return _overlap(here, there) and judgement.failed not in (0, judgement.replays)
 
     @property
@@ -142,11 +240,14 @@ class _Sweeping:
 
     def _with_highest(self) -> Judgement | None:
         delivered = self._delivered
-        if delivered is None or not any(site.explicit for site in self.ensemble.program.sites):
+        explicit = any(site.explicit for site in self.ensemble.program.sites)
+        # Where what is delivered is enough, so is more of it.
+        if delivered is None or not explicit or not self._fails_as_delivered():
             return None
         lane = replace(
             delivered, bits=F32.mantissa_bits, explicit_bits=min(delivered.bits, F32.mantissa_bits)
         )
+        self.progress.stage("replaying at highest", self.recording.steps)
         self._replay([lane])
         return self._judged(lane) if lane in self.parts else None
 
@@ -157,7 +258,7 @@ class _Sweeping:
         if delivered is None or not self._fails_as_delivered():
             return ()
         if len(sites) > MOST_SUSPECTS:
-            self.unfinished.append(f"{len(sites)} products are too many to try one by one")
+            self._say(unfinished=(f"{len(sites)} products are too many to try one by one",))
             return ()
         self.progress.stage("trying the products one by one", self.recording.steps)
         alone = [replace(delivered, only=index) for index in range(len(sites))]
@@ -165,26 +266,23 @@ class _Sweeping:
         tried = [lane for lane in alone if lane in self.parts]
         return tuple(sites[lane.only or 0].place for lane in tried if self._judged(lane).failed)
 
-    def _compared(self, lanes: Sequence[Lane]) -> dict[Lane, Judgement]:
-        """The lanes' judgements, with horizon and one-step error where there is a reference."""
-        judged = {lane: self._judged(lane) for lane in lanes if lane in self.parts}
+    def _compare(self) -> None:
+        """Horizons against the x64 replay, and one-step errors of the named precisions from its states."""
         if self.reference is None:
-            return judged
-        forced = [replace(lane, forced=True) for lane in judged]
-        self.progress.stage("comparing with the x64 replay", self.recording.steps)
+            return
+        self.aside = self.reference.aside or self.aside
+        lanes = [lane for lane in dict.fromkeys(self.named.values()) if lane in self.parts]
+        self.progress.stage("taking single steps from the x64 replay", FORCED_STEPS)
         rollouts = self.ensemble.roll_out(
-            self.recording,
-            forced,
+            self.recording.part(FORCED_STEPS),
+            [replace(lane, forced=True) for lane in lanes],
             reference=self.reference.states,
-            deadline=self.deadline,
+            deadline=self.plan.deadline,
             progress=self.progress,
         )
-        for lane, judgement in judged.items():
-            free = self.parts[lane][0]
-            judged[lane] = replace(judgement, horizon=horizon(free, self.reference))
-        for lane, rollout in zip(list(judged), rollouts, strict=False):
-            judged[lane] = replace(judged[lane], one_step_error=one_step_error(rollout, self.reference))
-        return judged
+        for lane, rollout in zip(lanes, rollouts, strict=False):
+            self.errors[lane] = one_step_error(rollout, self.reference)
+        self._say()
 
     def _singly(self) -> Judgement | None:
         """What is delivered, in a batch of one: batching decides which products are matrix products."""
@@ -196,9 +294,8 @@ class _Sweeping:
             self.scratch.simulation(), batch=1, lanes=self.plan.lanes, all_products=self.plan.all_products
         )
         lanes = [replace(delivered, first=index) for index in range(self.plan.replays)]
-        parts = single.roll_out(self.recording, lanes, deadline=self.deadline, progress=self.progress)
-        aside = self.reference.aside if self.reference is not None else ()
-        return judgement_of(delivered, parts, replays=len(parts), aside=aside) if parts else None
+        parts = single.roll_out(self.recording, lanes, deadline=self.plan.deadline, progress=self.progress)
+        return judgement_of(delivered, parts, replays=len(parts), aside=self.aside) if parts else None
 
 
 def _overlap(left: Interval, right: Interval) -> bool:

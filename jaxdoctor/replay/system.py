@@ -86,18 +86,12 @@ class Twin:
 class System:
     """One kind of thing that is replayed. A module of `systems/` defines one."""
 
-    admit: Callable[[RecordPlan], None]
-    """Refuses what cannot be replayed, in seconds and before anything slow is begun.
-
-    Raises:
-        UsageError, UnreadableError, UnsupportedModelError: with the line that is at fault.
-    """
-
     record: Callable[[RecordPlan, Path, Progress], tuple[Recording, Model | None]]
     """Start states and controls by the plan's seed, and what can be said of the model without replaying it.
 
-    Called once. Keeps in the folder whatever `load` needs. `Recording.starts` holds an array of replays x
-    shape for each leaf of the state that differs between replays.
+    Called once, before anything slow is begun: what cannot be replayed is refused within seconds, with the
+    line that is at fault. Keeps in the folder whatever `load` needs. `Recording.starts` holds an array of
+    replays x shape for each leaf of the state that differs between replays.
 
     Raises:
         UsageError, UnreadableError, UnsupportedModelError: the model or the controls cannot be used.

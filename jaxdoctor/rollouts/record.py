@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mujoco
@@ -29,6 +30,19 @@ WITHIN_LIMITS = 1e-3
 """A perturbed joint keeps this share of its range as distance from its limits."""
 
 
+LEAST_SECONDS, LEAST_STEPS = 1.0, 500
+"""A rollout is by default as long as the longer of the two: what diverges shows in a second."""
+
+
+def default_steps(step_seconds: float) -> int:
+    """How many steps a rollout has while nobody says how many.
+
+    Args:
+        step_seconds: simulated seconds of one step.
+    """
+    return max(LEAST_STEPS, math.ceil(LEAST_SECONDS / step_seconds - 1e-9))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recording:
     """Start states and controls, and how MuJoCo's own rollout of them went."""
@@ -47,6 +61,10 @@ class Recording:
 
     in_c: RolledInC = field(default_factory=RolledInC)
     """How MuJoCo's own rollout of them in float64 went."""
+
+    def part(self, steps: int) -> Recording:
+        """The same without the steps after so many."""
+        return self if steps >= self.steps else replace(self, ctrl=self.ctrl[:, :steps])
 
     @property
     def qpos(self) -> Floats:
@@ -82,14 +100,14 @@ def record(
     Args:
         model: an `mujoco.MjModel`.
         replays: how many; a file that holds several gives them in turn.
-        steps: how many; None takes as many as the file has.
+        steps: how many; None takes as many as the file has, or `default_steps`.
         seed: of everything random.
         controls: what a file gave.
     """
     generator = np.random.default_rng(seed)
     qpos, qvel, act, start = _starts(model, replays, generator, controls)
     if controls is None:
-        assert steps is not None
+        steps = default_steps(float(model.opt.timestep)) if steps is None else steps
         ctrl = random_controls(model, replays, steps, generator)
         origin = "band-limited random" if model.nu else "none, for the model has no actuators"
     else:

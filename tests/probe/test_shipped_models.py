@@ -44,7 +44,6 @@ def test_a_model_that_mjx_ships_gets_an_answer(machine, name):
         steps=3,
         replays=2,
         batch=2,
-        priced=False,
         time_limit=PATIENCE,
     )
 

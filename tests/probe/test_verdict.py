@@ -35,11 +35,12 @@ def test_a_finite_width_below_a_failing_one_does_not_count():
     assert required_bits(swept, None) == 13
 
 
-def test_a_gap_in_the_widths_ends_the_search():
-    """What the time limit left out is not taken for finite."""
-    swept = {bits: found for bits, found in widths(5).items() if bits != 17}
+def test_a_width_that_was_not_tried_counts_as_its_neighbours_do():
+    """Between two that are finite it is finite; between one that is and one that fails it is not counted."""
+    swept = widths(5)
 
-    assert required_bits(swept, None) == 18
+    assert required_bits({bits: swept[bits] for bits in (23, 10, 7)}, None) == 7
+    assert required_bits({bits: widths(9)[bits] for bits in (23, 14, 8, 5)}, None) == 14
 
 
 def test_more_than_float32_is_required_where_only_x64_is_finite():
@@ -72,6 +73,10 @@ def test_nothing_is_known_without_float32_or_without_x64_where_float32_fails():
         (9, 9, None, Verdict.UNKNOWN),
         (9, None, None, Verdict.UNKNOWN),
         (None, 0, 0, Verdict.UNKNOWN),
+        (None, 9, 9, Verdict.MODEL),  # known without the emulation
+        (None, None, 9, Verdict.MODEL),
+        (None, 16, 2, Verdict.PRECISION),  # float32 alone, and what cards deliver is less
+        (None, 9, None, Verdict.UNKNOWN),
     ],
 )
 def test_verdicts(delivered, full, x64, verdict):

@@ -61,7 +61,8 @@ def test_only_what_is_never_finite_in_a_finite_replay_is_set_aside():
 
     assert always_nonfinite(rollout(always)) == ("qLD",)
     assert always_nonfinite(rollout(always[:1])) == ()
-    assert always_nonfinite(rollout([*always, (3, 0, "qacc")])) == ()
+    assert always_nonfinite(rollout([*always, (3, 0, "qacc")])) == ("qLD",)
+    assert always_nonfinite(rollout([*always, (3, 0, "qacc"), (5, 1, "qpos")])) == ()
 
 
 def test_the_horizon_is_the_median_step_of_leaving_the_reference():
@@ -82,4 +83,5 @@ def test_the_one_step_error_is_the_median_of_what_is_finite():
     here[1] = np.nan
 
     assert one_step_error(rollout(qpos=here), reference(there)) == pytest.approx(2e-4, rel=1e-9)
+    assert one_step_error(rollout(qpos=here), reference(there, [False] * 2)) is None
     assert one_step_error(rollout(qpos=np.full_like(here, np.nan)), reference(there)) is None

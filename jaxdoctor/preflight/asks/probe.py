@@ -8,7 +8,7 @@ from jaxdoctor.config.settings import ProbeEntry
 from jaxdoctor.errors import UnknownNameError, UsageError
 from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
 from jaxdoctor.machine.card import HERE, card_named
-from jaxdoctor.probe.ask import STEPS, Ask
+from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import check, scenario_ask
 
 EVERYWHERE = "all-"
@@ -62,10 +62,9 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         all_products=tuple(precision_asked(one) for one in entry.precision if one.startswith(EVERYWHERE)),
         time_limit=seconds,
         cache=entry.cache,
+        priced=entry.price,
     )
     if entry.scenario is not None:
         ask = scenario_ask(ask, entry.scenario)
-    elif entry.model is not None and entry.steps is None and entry.controls is None:
-        ask = replace(ask, steps=STEPS)
     check(ask)
     return ask

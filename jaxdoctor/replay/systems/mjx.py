@@ -12,7 +12,6 @@ from jaxdoctor.facts.model import Model
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.models.mjx_support import mjx_refusals, refused, try_mjx
-from jaxdoctor.replay.fields import PIPELINE
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
 from jaxdoctor.rollouts.controls import read_controls
@@ -23,12 +22,27 @@ from jaxdoctor.workers.progress import Progress
 MODEL = "model.mjb"
 """Every worker replays the same compiled model."""
 
-
-def _admit(plan: RecordPlan) -> None:
-    model = load_model(plan.model)
-    _require_support(model, plan.model)
-    if plan.controls is not None:
-        read_controls(Path(plan.controls), model)
+PIPELINE = (
+    # Position
+    "xanchor", "xaxis", "xpos", "xquat", "xmat", "xipos", "ximat", "mocap_pos", "mocap_quat",
+    "geom_xpos", "geom_xmat", "site_xpos", "site_xmat", "cam_xpos", "cam_xmat",
+    "subtree_com", "cinert", "cdof", "wrap_xpos", "ten_J", "ten_length",
+    "crb", "M", "qM", "qLD", "qLDiagInv",
+    "contact.dist", "contact.pos", "contact.frame", "contact.includemargin", "contact.friction",
+    "contact.solref", "contact.solreffriction", "contact.solimp",
+    "efc_J", "efc_pos", "efc_margin", "efc_frictionloss", "efc_D",
+    "actuator_length", "actuator_moment",
+    # Velocity
+    "actuator_velocity", "ten_velocity", "cvel", "cdof_dot",
+    "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive", "efc_aref", "qfrc_bias",
+    "subtree_linvel", "subtree_angmom",
+    # Actuation, acceleration, constraints
+    "act_dot", "actuator_force", "qfrc_actuator", "qfrc_smooth", "qacc_smooth",
+    "efc_force", "qacc", "qfrc_constraint", "cacc", "cfrc_int", "cfrc_ext", "qfrc_inverse", "sensordata",
+    # Integration
+    "qacc_warmstart", "act", "qvel", "qpos", "time",
+)  # fmt: skip
+"""The fields of `mjx.Data` in the order in which a step computes them."""
 
 
 def _require_support(model: Any, argument: str) -> None:
@@ -89,4 +103,4 @@ def simulation(model: Any, argument: str = "the model") -> Simulation:
     )
 
 
-SYSTEM = System(admit=_admit, record=_record, load=_load, twin=_twin)
+SYSTEM = System(record=_record, load=_load, twin=_twin)

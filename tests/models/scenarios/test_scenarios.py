@@ -1,7 +1,5 @@
 """The packaged scenarios do what they were built to show."""
 
-from dataclasses import replace
-
 import pytest
 
 from jaxdoctor.facts.outcome import Verdict
@@ -24,7 +22,7 @@ def lane(name):
 def test_a_scenario_gets_the_verdict_it_was_built_for(name):
     """With its own steps and replays, on a card with TF32, within the range of bits that it promises."""
     scenario = SCENARIOS.load(name)
-    ask = replace(scenario_ask(Ask(model="", subject="", steps=None), name), priced=False)
+    ask = scenario_ask(Ask(model="", subject=""), name)
 
     report = probe(ask, card="rtx-4090")
     (outcome,) = report.outcomes
@@ -38,7 +36,7 @@ def test_a_scenario_gets_the_verdict_it_was_built_for(name):
 @pytest.mark.slow
 def test_only_accelerations_go_bad_in_the_damped_hand():
     """Its positions stay finite, which is why a replay watches every field."""
-    ask = replace(scenario_ask(Ask(model="", subject="", steps=None), "damped-hand"), priced=False)
+    ask = scenario_ask(Ask(model="", subject=""), "damped-hand")
 
     found = {finding.name: finding for finding in probe(ask, card="rtx-4090").findings}
 

@@ -7,10 +7,10 @@ from jaxdoctor.errors import UsageError
 from jaxdoctor.preflight.asks.probe import probe_ask
 
 
-def test_a_rollout_takes_the_default_steps_only_where_nothing_else_says():
-    assert probe_ask(ProbeEntry(model="m.xml"), seconds=9).steps == 100
-    assert probe_ask(ProbeEntry(model="m.xml", controls="c.npy"), seconds=9).steps is None
-    assert probe_ask(ProbeEntry(model="m.xml", steps=7, precision=("all-tf32", "13")), seconds=9).steps == 7
+def test_a_rollout_is_as_long_as_the_recording_makes_it_unless_steps_are_asked_for():
+    assert probe_ask(ProbeEntry(model="m.xml"), seconds=9).steps is None
+    assert probe_ask(ProbeEntry(model="m.xml", steps=7), seconds=9).steps == 7
+    assert probe_ask(ProbeEntry(scenario="hand"), seconds=9).steps == 100
 
 
 def test_precisions_at_which_every_product_is_rounded_stand_apart():
