@@ -244,6 +244,24 @@ def donated(eqn: core.JaxprEqn) -> tuple[bool, ...] | None:
     return tuple(eqn.params["donated_invars"]) if eqn.primitive.name in JITTED else None
 
 
+def is_program(value: Any) -> bool:
+    """Whether a parameter of an equation is a program, closed or open."""
+    return isinstance(value, (core.Jaxpr, core.ClosedJaxpr))
+
+
+@_known
+def with_equations(program: Any, eqns: Sequence[core.JaxprEqn]) -> Any:
+    """The program, closed or open, with other equations between the same inputs and outputs.
+
+    Raises:
+        UnsupportedJaxError: this JAX builds programs in a way that is not known.
+    """
+    inner = getattr(program, "jaxpr", program)
+    changed = inner.replace(eqns=list(eqns))
+    # From jax 0.11 on a closed program is the program itself.
+    return changed if inner is program else program.replace(jaxpr=changed)
+
+
 def is_literal(atom: Any) -> bool:
     """Whether an input of an equation is a number that stands in the program: its `val`."""
     return isinstance(atom, core.Literal)

@@ -27,6 +27,14 @@ class Site:
     """It names a precision of its own, which `jax_default_matmul_precision` does not reach."""
 
 
+PRODUCTS = ("dot_general", "conv_general_dilated")
+
+
+def is_product(eqn: core.JaxprEqn) -> bool:
+    """Whether it multiplies two arrays, at whatever precision."""
+    return eqn.primitive.name in PRODUCTS
+
+
 def is_matrix_product(eqn: core.JaxprEqn) -> bool:
     """Whether XLA would give this equation to a GPU's matrix units."""
     if not is_float32_product(eqn):
@@ -38,7 +46,7 @@ def is_matrix_product(eqn: core.JaxprEqn) -> bool:
 
 def is_float32_product(eqn: core.JaxprEqn) -> bool:
     """Whether it multiplies float32 with float32 and leaves the precision to a setting."""
-    if eqn.primitive.name not in ("dot_general", "conv_general_dilated"):
+    if not is_product(eqn):
         return False
     if any(_aval(variable).dtype != jnp.float32 for variable in eqn.invars):
         return False
