@@ -3,8 +3,10 @@
 It needs no GPU, and JAX's CUDA plugin without the CUDA libraries, in an environment of its own:
 
     python -m venv cuda
-    cuda/bin/pip install jax==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2
-    PYTHONPATH=. cuda/bin/python benchmarks/compile_for_gpu.py > docs/calibration/compiled.md
+    cuda/bin/pip install jax==0.12.0.1 jax-cuda13-plugin==0.12.0.1 jax-cuda13-pjrt==0.12.0.1
+    PYTHONPATH=. cuda/bin/python benchmarks/compile_for_gpu.py
+
+Its table goes beside those of other releases in docs/calibration/compiled.md.
 
 Without a GPU there is no autotuning, so on cards with TF32 every matrix product is Triton's; with one, cuBLAS
 may win some. Older jaxlibs want `XLA_FLAGS=--xla_gpu_autotune_level=0` for it, and choose cuBLAS more often.
@@ -21,6 +23,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
+
+from jaxdoctor.facts.versions import release
 
 AMPERE = 8
 """The major capability from which on a block gets 1 KiB less than its core has."""
@@ -83,10 +87,22 @@ def description(card: str) -> str:
     )  # fmt: skip
 
 
+EMITTED = "--xla_dump_emitter_re=.*"
+"""jaxlib 0.12 writes a kernel's PTX only where this asks for it; before, XLA ends the process at the flag."""
+
+EMITTED_SINCE = (0, 12)
+
+
 def arithmetic(code: str, program: str) -> str:
-    """What a product's PTX says it computes in; a call of cuBLAS does not say it."""
+    """What a product's PTX says it computes in; a call of cuBLAS does not say it.
+
+    Raises:
+        RuntimeError: XLA wrote no PTX, so that nothing can be said.
+    """
     if "__cublas" in program:
         return "cuBLAS"
+    if not code:
+        raise RuntimeError("XLA dumped no PTX")
     if TF32_PRODUCT.search(code):
         return "tf32-rounded" if TF32_ROUNDING.search(code) else "tf32-truncated"
     return "bf16" if BF16_PRODUCT.search(code) else "f32"
@@ -142,7 +158,8 @@ def main(cards: Sequence[str] = tuple(FIGURES)) -> None:
     folder = Path(tempfile.mkdtemp(prefix="ptx-"))
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
-    os.environ["XLA_FLAGS"] = f"--xla_dump_to={folder} {flags}".strip()
+    emitted = EMITTED if release(version("jaxlib")) >= EMITTED_SINCE else ""
+    os.environ["XLA_FLAGS"] = " ".join(f"--xla_dump_to={folder} {emitted} {flags}".split())
     print(f"jaxlib {version('jaxlib')}{f', {flags}' if flags else ''}, compiled without a GPU\n")
     print("| card | products | default | high | highest | table: default | high | highest | such as |")
     print("|---" * 9 + "|")

@@ -88,6 +88,9 @@ class Deliveries:
     jaxlib: str | None = None
     """The version that ran, or that was asked about."""
 
+    certain: frozenset[str] = frozenset()
+    """Of a card that is not here: the settings at which all kernels that XLA may choose compute alike."""
+
     @property
     def settings(self) -> tuple[str, ...]:
         """The settings probed, in the order they were."""

@@ -91,14 +91,20 @@ def deliveries_of_card(
         configured: the one of them that JAX is configured to.
     """
     arithmetic = _Gpu(release(jaxlib_version), xla_flags or {}, tf32_override)
+    settings = tuple(settings)
     products = [
         _expected(product, setting, found)
         for setting in settings
         for product in PRODUCTS
         if (found := _tpu(setting) if card.market == TPU else arithmetic.of(card, product, setting))
     ]
+    certain = [setting for setting in settings if card.market == TPU or arithmetic.is_certain(setting)]
     return Deliveries(
-        machine=card.name, products=tuple(products), configured=configured, jaxlib=jaxlib_version
+        machine=card.name,
+        products=tuple(products),
+        configured=configured,
+        jaxlib=jaxlib_version,
+        certain=frozenset(certain),
     )
 
 
@@ -124,13 +130,18 @@ class _Gpu:
             return PRESETS[setting]
         if setting not in LEVELS.values():
             return None
-        kernels = [self._library(setting)]
-        if not isinstance(product, Convolution):
-            if self.bf16 and setting == DEFAULT:
-                return _named(Arithmetic.BF16)
-            if self.triton:
-                kernels.append(self._triton(setting))
+        kernels = [self._library(setting)] if isinstance(product, Convolution) else self._kernels(setting)
         return _named(min(kernels, key=lambda found: (BITS[found], found is not Arithmetic.TF32_TRUNCATED)))
+
+    def is_certain(self, setting: str) -> bool:
+        """Whether a matrix product gets the same from every kernel that XLA may choose."""
+        return setting not in LEVELS.values() or len(set(self._kernels(setting))) == 1
+
+    def _kernels(self, setting: str) -> list[Arithmetic]:
+        """What may compute a matrix product."""
+        if self.bf16 and setting == DEFAULT:
+            return [Arithmetic.BF16]
+        return [self._library(setting), *([self._triton(setting)] if self.triton else [])]
 
     def _library(self, setting: str) -> Arithmetic:
         exact = setting == HIGHEST and self.jaxlib >= PRECISION_HEEDED

@@ -23,7 +23,8 @@ def high_equals_default(deliveries: Deliveries) -> Hits:
 
     HIGH is what much advice against NaN names. cuBLAS takes it as TF32 in every version of jaxlib, as
     it takes DEFAULT, and from jaxlib 0.11.1 on Triton does so too. Up to 0.11.0 it helped where the
-    autotuner happened to choose Triton. Whoever sets it pays attention and gets nothing.
+    autotuner happened to choose Triton. Whoever sets it pays attention and gets nothing. The finding says
+    "may" where the installed jaxlib leaves the choice of kernel open.
 
     ## What to do
 
@@ -32,7 +33,7 @@ def high_equals_default(deliveries: Deliveries) -> Hits:
     ## Example
 
     ```text
-    JD102 note high-equals-default: 14 of the 14 products that DEFAULT shortens may keep only 10 of 23 bits
+    JD102 note high-equals-default: 14 of the 14 products that DEFAULT shortens keep only 10 of 23 bits
       under HIGH too
     ```
 
@@ -52,15 +53,20 @@ def high_equals_default(deliveries: Deliveries) -> Hits:
     if not equal:
         return
     bits = min(each.mantissa_bits for each in equal)
-    # What the table says of a card is a promise that cannot be made: the autotuner chooses the backend.
-    measured = equal[0].source == MEASURED
+    # The autotuner chooses the kernel, and up to jaxlib 0.11.0 one of them computes HIGH in float32.
+    certain = equal[0].source == MEASURED or {DEFAULT, HIGH} <= deliveries.certain
     yield Hit(
         location=Location(path=deliveries.machine),
         message=(
             f"{len(equal)} of the {len(at_default)} products that DEFAULT shortens "
-            f"{'keep' if measured else 'may keep only'} {bits} of {F32.mantissa_bits} bits under HIGH too"
+            f"{'keep only' if certain else 'may keep only'} {bits} of {F32.mantissa_bits} bits under HIGH too"
         ),
-        evidence={"equal": len(equal), "shortened": len(at_default), "source": equal[0].source},
+        evidence={
+            "equal": len(equal),
+            "shortened": len(at_default),
+            "source": equal[0].source,
+            "certain": certain,
+        },
         fix="set jax_default_matmul_precision to highest where more bits are required, else leave it unset",
         severity=Severity.WARNING if deliveries.configured == HIGH else None,
     )

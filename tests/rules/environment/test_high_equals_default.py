@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from jaxdoctor.facts.delivery import Arithmetic, Deliveries
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.environment.high_equals_default import high_equals_default
@@ -9,7 +11,7 @@ from tests.environments import deliveries, only
 
 
 def test_high_that_gives_nothing_is_told():
-    assert only(high_equals_default, deliveries("rtx-4090")).severity is Severity.NOTE
+    assert only(high_equals_default, deliveries("rtx-4090", "0.12.0.1")).severity is Severity.NOTE
 
 
 def test_relying_on_it_is_worse():
@@ -42,13 +44,30 @@ def test_where_default_is_float32_nothing_is_said():
     assert not list(high_equals_default.judge(deliveries("v100")))
 
 
-def test_only_a_measurement_is_said_as_a_fact():
-    """What the table tells of a card that is not here stays a possibility."""
-    fact = deliveries("rtx-4090")
+@pytest.mark.parametrize(
+    ("fact", "certain"),
+    [
+        (deliveries("rtx-4090", "0.10.2"), False),
+        (deliveries("rtx-4090", "0.11.0"), False),
+        (deliveries("rtx-4090", "0.11.1"), True),
+        (deliveries("h100", "0.12.0.1"), True),
+        # cuBLAS leaves TF32 out, Triton does not: it depends on which is chosen.
+        (deliveries("rtx-4090", "0.12.0.1", tf32_override="0"), False),
+        # Without Triton cuBLAS is left, which takes HIGH as TF32 in every release.
+        (deliveries("rtx-4090", "0.10.2", xla_flags={"xla_gpu_enable_triton_gemm": "false"}), True),
+    ],
+)
+def test_what_every_kernel_does_is_said_as_a_fact(fact, certain):
+    (finding,) = high_equals_default.judge(fact)
+
+    assert ("may keep only 10 of 23 bits" in finding.message) is not certain
+    assert finding.evidence["certain"] is certain
+
+
+def test_a_measurement_is_said_as_a_fact():
+    fact = deliveries("rtx-4090", "0.10.2")
     here = replace(fact, products=tuple(replace(each, source="measured") for each in fact.products))
 
-    (expected,) = high_equals_default.judge(fact)
     (measured,) = high_equals_default.judge(here)
 
-    assert "may keep only 10 of 23 bits under HIGH too" in expected.message
-    assert "keep 10 of 23 bits under HIGH too" in measured.message
+    assert "shortens keep only 10 of 23 bits under HIGH too" in measured.message
