@@ -15,6 +15,9 @@ from jaxdoctor.facts.series import MOMENT
 OF_A_RUN = re.compile(r"step|iter|epoch|checkpoint|ckpt|chkpt|update|save|snapshot", re.IGNORECASE)
 """A word before the number that says that one training counted it."""
 
+SINGLE = "npy"
+"""A file of one array is no checkpoint by itself: numbered ones are the parts of something."""
+
 FEW = 100
 """Experiments are numbered one by one; steps are larger, or have gaps."""
 
@@ -22,8 +25,9 @@ FEW = 100
 def are_experiments(saves: Sequence[Checkpoint], before_number: str) -> bool:
     """Whether checkpoints whose names differ in a number alone come from different trainings.
 
-    Told by what is inside: networks of other shapes, counts that are equal or fall, times against the
-    order of the numbers. Of bare numbers, which managers of checkpoints give to steps, only by shapes.
+    Told by what is inside: networks of other shapes or with no array in common, counts that are equal or
+    fall, times against the order of the numbers. Of bare numbers, which managers of checkpoints give to
+    steps, only by shapes.
     """
     numbered = sorted(
         ((saved.named_step, saved) for saved in saves if saved.named_step is not None),
@@ -33,7 +37,9 @@ def are_experiments(saves: Sequence[Checkpoint], before_number: str) -> bool:
     if len(numbers) < 2 or OF_A_RUN.search(before_number) or not _one_by_one(numbers):  # noqa: PLR2004 (a pair)
         return False
     pairs = list(pairwise(saved for _, saved in numbered))
-    if any(_of_other_shapes(*pair) for pair in pairs):
+    if any(_of_other_shapes(*pair) or _with_nothing_in_common(*pair) for pair in pairs):
+        return True
+    if before_number and saves[0].format == SINGLE:
         return True
     return bool(before_number) and any(_not_counted_on(*pair) or _earlier(*pair) for pair in pairs)
 
@@ -50,6 +56,11 @@ def _of_other_shapes(first: Checkpoint, second: Checkpoint) -> bool:
         not _with_an_axis(shapes.get(leaf.path, leaf.shape), leaf.shape)
         for leaf in second.with_role(Role.PARAMETER)
     )
+
+
+def _with_nothing_in_common(first: Checkpoint, second: Checkpoint) -> bool:
+    paths = {leaf.path for leaf in first.leaves}
+    return bool(paths) and bool(second.leaves) and not any(leaf.path in paths for leaf in second.leaves)
 
 
 def _with_an_axis(first: tuple[int, ...], second: tuple[int, ...]) -> bool:

@@ -416,6 +416,20 @@ class Checkpoint:
                     return counter.path, int(counter.value)
         return None
 
+    @functools.cached_property
+    def holds_tables(self) -> bool:
+        """Whether it looks like a file of reference tables, and not like the state of a training.
+
+        Arrays of 64 bits alone, as NumPy makes them, with no name that networks have and no count. NaN,
+        infinities and values of every size are meant there.
+        """
+        floats = [leaf for leaf in self.leaves if leaf.type.kind in {"float", "complex"}]
+        if self.format not in TABLE_FORMATS or not floats or self.counters or self.step is not None:
+            return False
+        if any(leaf.dtype not in WIDEST for leaf in floats):
+            return False
+        return not any(NETWORK & set(re.split(r"[\W_\d]+", leaf.path.lower())) for leaf in self.leaves)
+
     @property
     def trained(self) -> bool:
         """Whether it was saved after training began, as far as its step and its counts tell: else True."""
@@ -439,6 +453,19 @@ class Checkpoint:
             counts = found.setdefault(leaf.role.value, {})
             counts[leaf.dtype] = counts.get(leaf.dtype, 0) + 1
         return {role.value: found[role.value] for role in Role if role.value in found}
+
+
+TABLE_FORMATS = frozenset({"npz", "npy", "hdf5", "pickle"})
+"""Formats in which NumPy's arrays of any kind are kept."""
+
+WIDEST = frozenset({"float64", "complex128"})
+NETWORK = frozenset({
+    "w", "b", "kernel", "weight", "weights", "bias", "params", "param", "parameters", "state", "model",
+    "net", "network", "layer", "layers", "dense", "conv", "linear", "embed", "embedding", "encoder",
+    "decoder", "policy", "value", "critic", "actor", "q", "opt", "optimizer", "ema", "mu", "nu",
+    "mean", "std", "var", "target", "head", "mlp", "attention", "norm", "scale", "leaf", "theta",
+})  # fmt: skip
+"""Names of what networks and their training are made of."""
 
 
 def _counters(leaves: Sequence[Leaf]) -> Iterator[SavedCounter]:

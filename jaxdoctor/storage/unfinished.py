@@ -13,7 +13,7 @@ T5X = r"\.tmp-\d"
 FLAX = r"^checkpoint_tmp$"
 """The whole name, in the interface before Orbax."""
 
-TRANSFORMERS = r"^tmp-checkpoint-|^tmp_"
+TRANSFORMERS = r"^tmp-checkpoint-|^tmp_[^.]*$"
 """Before the name of a save."""
 
 COPIED = r"\.(?:tmp|temp|part|partial|incomplete|crdownload|aria2)$"

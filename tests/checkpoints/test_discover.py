@@ -143,3 +143,9 @@ def test_a_link_to_itself_says_what_is_wrong(tmp_path):
     (found,) = discover(tmp_path / "loop.npz")
 
     assert "symbolic links" in found.reason
+
+
+def test_a_program_that_is_called_like_a_temporary_save_is_none(tmp_path):
+    (tmp_path / "tmp_storages.py").write_text("class TempFolderStorage: ...")
+
+    assert list(discover(tmp_path)) == []

@@ -50,6 +50,14 @@ def test_saves_of_a_run_are_one(run, name):
     assert not are_experiments(run, name)
 
 
+def test_numbered_arrays_of_one_pickle_are_no_run(tmp_path):
+    """Old versions of joblib put each array of a pickle into a file of its own."""
+    for index, values in enumerate([np.arange(4), np.linspace(0, 1, 4), np.float32([[1, 2]])]):
+        np.save(tmp_path / f"model.pkl_0{index}.npy", values)
+
+    assert scanned(tmp_path) == ()
+
+
 def test_real_files_of_several_trainings_get_no_rules_of_a_run(tmp_path):
     """Each ended after the same number of steps, which in one run would be a step that stands still."""
     for index in (1, 2, 3):

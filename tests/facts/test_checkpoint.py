@@ -82,3 +82,23 @@ def test_the_first_variable_of_an_optimizer_of_keras_counts_its_iterations():
     (counter,) = checkpoint(leaf("optimizer/vars/0", "int64", role="counter", value=7)).counters
 
     assert (counter.name, counter.updates) == ("iterations", True)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "layout", "are_tables"),
+    [
+        ({"expint": "float64", "gamma_ratio": "complex128", "n": "int64"}, "npz", True),
+        ({"expint": "float64", "w": "float64"}, "npz", False),
+        ({"expint": "float32"}, "npz", False),
+        ({"expint": "float64"}, "safetensors", False),
+        ({"layers.0.weight": "float64"}, "hdf5", False),
+    ],
+)
+def test_files_of_tables_are_known(leaves, layout, are_tables):
+    saved = checkpoint(*(leaf(path, dtype, (3,)) for path, dtype in leaves.items()), layout=layout)
+
+    assert saved.holds_tables is are_tables
+
+
+def test_a_file_with_a_step_is_no_file_of_tables():
+    assert not checkpoint(leaf("x", "float64", (3,)), layout="npz", step=5).holds_tables

@@ -50,6 +50,8 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
     made_by_jax = [leaf for leaf in checkpoint.leaves if not leaf.host_scalar and not leaf.host_array]
     arrays = [leaf for leaf in made_by_jax if leaf.role is not Role.OPTIMIZER]
     if not checkpoint.written_by_jax:
+        if all(leaf.type.kind != "float" for leaf in arrays):
+            return  # Complex numbers alone are measurements.
         arrays = [leaf for leaf in arrays if leaf.size > 1]
     yield from _mixed(checkpoint, arrays, WIDE_FLOATS, NARROW_FLOATS, None)
     if checkpoint.written_by_jax:

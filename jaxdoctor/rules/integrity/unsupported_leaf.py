@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -35,18 +36,18 @@ def unsupported_leaf(checkpoint: Checkpoint) -> Hits:
 
     - https://zarr-specs.readthedocs.io/en/latest/v3/codecs/index.html
     """
-    told = set()
+    reasons: dict[str, list[str]] = {}
     for fault in checkpoint.faults_of("unsupported-leaf"):
-        told.add(fault.leaf)
-        yield Hit(
-            location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
-            message=fault.message,
-            evidence=fault.evidence,
-        )
+        reasons.setdefault(fault.message, []).append(fault.leaf or "")
+    # A leaf that another fault names, such as a file that is missing, is not named again.
+    named = {fault.leaf for fault in checkpoint.faults}
     for leaf in checkpoint.leaves:
-        if leaf.unsupported and leaf.path not in told:
-            yield Hit(
-                location=Location(path=checkpoint.path, leaf=leaf.path, step=checkpoint.step),
-                message=leaf.unsupported,
-                evidence={"dtype": leaf.dtype, "shape": list(leaf.shape)},
-            )
+        if leaf.unsupported and leaf.path not in named:
+            reasons.setdefault(leaf.unsupported, []).append(leaf.path)
+    for reason, leaves in reasons.items():
+        more = f"; so it is with {counted(len(leaves) - 1, 'other leaf', 'other leaves')}"
+        yield Hit(
+            location=Location(path=checkpoint.path, leaf=leaves[0] or None, step=checkpoint.step),
+            message=reason + (more if len(leaves) > 1 else ""),
+            evidence={"leaves": leaves[:16], "count": len(leaves)},
+        )

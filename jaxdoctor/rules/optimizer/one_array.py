@@ -63,6 +63,8 @@ def one_array(checkpoint: Checkpoint) -> Hits:
 
     - https://docs.jax.dev/en/latest/random-numbers.html
     """
+    if checkpoint.holds_tables:
+        return
     groups: dict[object, list[Leaf]] = {}
     for leaf in checkpoint.leaves:
         seen = leaf.statistics

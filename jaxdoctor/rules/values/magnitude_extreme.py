@@ -40,6 +40,8 @@ def magnitude_extreme(checkpoint: Checkpoint) -> Hits:
 
     - https://optax.readthedocs.io/en/latest/api/transformations.html#optax.clip_by_global_norm
     """
+    if checkpoint.holds_tables:
+        return
     for leaf in checkpoint.leaves:
         seen = leaf.statistics
         limit = SQUARE_OVERFLOWS.get(leaf.dtype)

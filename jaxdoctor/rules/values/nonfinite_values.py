@@ -29,7 +29,8 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
     one when all of the leaf was looked at. Where all arrays of a checkpoint, or nearly all, hold NaN, they
     are one finding with their numbers by role. Infinities that are meant are notes: attention masks and
     biases that hold nothing but zeros and minus infinity, bounds, the best metric so far, and single
-    numbers of an optimizer, as the fresh state of a line search has them.
+    numbers of an optimizer, as the fresh state of a line search has them. So is everything in files of
+    tables: arrays of 64 bits alone, without a name that networks have, a count or a step.
 
     ## Why it matters
 
@@ -59,11 +60,8 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
         if leaf.statistics is not None and leaf.statistics.nonfinite and not leaf.statistics.byte_swapped
     ]
     read = [leaf for leaf in checkpoint.leaves if leaf.statistics is not None and leaf.type.kind in FLOATS]
-    if (
-        len(ill) >= FEWEST_TOGETHER
-        and len(ill) >= NEARLY_ALL * len(read)
-        and all(seen.nan for _, seen in ill)
-    ):
+    many = len(ill) >= FEWEST_TOGETHER and len(ill) >= NEARLY_ALL * len(read)
+    if many and all(seen.nan for _, seen in ill) and not checkpoint.holds_tables:
         yield _all_at_once(checkpoint, ill, read)
         return
     for leaf, seen in ill:
@@ -97,7 +95,7 @@ def _of(role: Role, leaves: Sequence[Leaf]) -> int:
 
 
 def _hit(checkpoint: Checkpoint, leaf: Leaf, seen: Statistics) -> Hit:
-    severity = _severity(leaf, seen)
+    severity = Severity.NOTE if checkpoint.holds_tables else _severity(leaf, seen)
     return Hit(
         location=Location(path=checkpoint.path, leaf=leaf.path, step=checkpoint.step),
         message=_message(seen),

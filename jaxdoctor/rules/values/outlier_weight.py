@@ -44,6 +44,8 @@ def outlier_weight(checkpoint: Checkpoint) -> Hits:
 
     - https://arxiv.org/abs/2102.11245
     """
+    if checkpoint.holds_tables:
+        return
     for leaf in checkpoint.leaves:
         seen = leaf.statistics
         if seen is None or leaf.size < SMALLEST or not (is_kernel(leaf) or is_average(leaf)):

@@ -49,7 +49,7 @@ def zero_kernel(checkpoint: Checkpoint) -> Hits:
     """
     kernels = [leaf for leaf in checkpoint.leaves if is_kernel(leaf) and leaf.statistics is not None]
     zero = [leaf for leaf in kernels if leaf.statistics is not None and leaf.statistics.all_zero]
-    if not zero or not checkpoint.trained:
+    if not zero or not checkpoint.trained or checkpoint.holds_tables:
         return
     others = len(kernels) - len(zero)
     if others < FEWEST_NEIGHBOURS or len(zero) > max(1, MOST_SHARE * len(kernels)):

@@ -23,3 +23,18 @@ def test_a_leaf_says_so_itself():
 
 def test_leaves_that_were_read_are_not_mentioned():
     assert not judged(unsupported_leaf, checkpoint(leaf("w"), leaf("b")))
+
+
+def test_leaves_of_one_reason_are_one_note():
+    leaves = [leaf(f"dct_{index}", "unknown", unsupported="its elements are <f16") for index in range(5)]
+
+    (finding,) = judged(unsupported_leaf, checkpoint(*leaves))
+
+    assert finding.message == "its elements are <f16; so it is with 4 other leaves"
+
+
+def test_a_leaf_that_another_fault_names_is_not_told_twice():
+    fault = Fault(kind="missing-file", message="the array is named and not stored", leaf="w")
+    saved = checkpoint(leaf("w", unsupported="the array is named and not stored"), faults=(fault,))
+
+    assert not judged(unsupported_leaf, saved)

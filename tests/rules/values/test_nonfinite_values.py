@@ -77,3 +77,12 @@ def test_a_part_with_nan_is_told_array_by_array():
     ]
 
     assert len(judged(nonfinite_values, checkpoint(*leaves))) == 4
+
+
+def test_tables_hold_what_is_not_finite_on_purpose():
+    """Reference values of a library, such as SciPy's: a note."""
+    saved = checkpoint(leaf("expint", "float64", (8,), role="parameter", seen={"nan": 3}), layout="npz")
+
+    (finding,) = judged(nonfinite_values, saved)
+
+    assert finding.severity is Severity.NOTE
