@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jaxdoctor.command import Command
 from jaxdoctor.options import PythonOption, Shared, reporting
 
+if TYPE_CHECKING:
+    from jaxdoctor.updates.script_plan import ScriptPlan
+
 
 @reporting
 def check_update(
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="package.module:function or file.py:function, which takes nothing and returns "
-            "(update, state, *args) or an optax transformation; or the word optax, for every transform in it."
+            "(update, state, *args) or an optax transformation; or the word optax, for every transform in "
+            "it. With --run, the first of the script's own arguments."
         ),
-    ],
+    ] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="With --run, the script's other arguments, after --.")
+    ] = None,
+    script: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            help="A training script to run until its step was seen: --run train.py -- ARGS, or --run -m "
+            "package.train -- ARGS.",
+        ),
+    ] = None,
+    call: Annotated[
+        str | None, typer.Option(help="With --run: the function or the line of the call to judge.")
+    ] = None,
+    calls: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --run: make so many calls of the step and count their compiles."),
+    ] = None,
     params: Annotated[
         str | None,
         typer.Option(
@@ -44,30 +66,65 @@ def check_update(
 ) -> None:
     """Judge an update function's dtypes, weak types and counters before it runs.
 
-    The target's code is executed, in a process of its own with a time limit. What it builds is only traced:
-    no array of the state is made, and nothing is compiled.
+    With --run a training script is run as it is until its step was seen three times; the step that it
+    jits, or its outermost loop, is judged. A target's code is executed too, in a process of its own with a
+    time limit, and what it builds is only traced: no array of the state is made, and nothing is compiled.
     """
+    from dataclasses import replace
+
     from jaxdoctor.config.settings import UpdateEntry
+    from jaxdoctor.errors import UsageError
     from jaxdoctor.preflight.asks.update import update_wish
     from jaxdoctor.updates.check import check_update as check
     from jaxdoctor.workers.interpreter import chosen, is_another
     from jaxdoctor.workers.progress import shown
 
     config = shared.configuration()
+    plan = script_plan(script, [word for word in (target, *(arguments or [])) if word is not None])
+    if plan is None and (call or calls):
+        raise UsageError("--call and --calls are for a script", hint="give --run train.py")
     entry = UpdateEntry(
-        target=target,
+        target="" if plan is not None else target or "",
         params=params,
         params_dtype=tuple((params_dtype or "").split(",")),
         x64=x64,
         calls_per_second=calls_per_second,
     )
     wish = update_wish(entry, seconds=time_limit)
+    if plan is not None:
+        wish = replace(wish, script=replace(plan, call=call, calls=calls))
     where = f" with {chosen()}" if is_another() else ""
+    does = ": what it does to files and the network, it does" if plan is not None else ""
     if not shared.quiet:
-        typer.echo(f"executing {target}{where} in a process of its own, at most {time_limit:g} s", err=True)
+        typer.echo(
+            f"executing {wish.named}{where} in a process of its own, at most {time_limit:g} s{does}", err=True
+        )
     with shown(quiet=shared.quiet) as progress:
         report = check(wish, progress=progress)
     raise typer.Exit(shared.publish(report, config))
+
+
+def script_plan(script: str | None, words: list[str]) -> ScriptPlan | None:
+    """The script of `--run train.py -- ARGS` and `--run -m package.train -- ARGS`; None: a target is meant.
+
+    Raises:
+        UsageError: there is neither a script nor one target.
+    """
+    from jaxdoctor.errors import UsageError
+    from jaxdoctor.updates.script_plan import ScriptPlan
+
+    if script is None:
+        if len(words) != 1:
+            raise UsageError(
+                "check-update wants one target or a script",
+                hint="name it: check-update --run train.py, or check-update file.py:function",
+            )
+        return None
+    if script != "-m":
+        return ScriptPlan(script=script, arguments=tuple(words))
+    if not words:
+        raise UsageError("--run -m names no module", hint="write --run -m package.train")
+    return ScriptPlan(script=words[0], arguments=tuple(words[1:]), module=True)
 
 
 COMMAND = Command(check_update)

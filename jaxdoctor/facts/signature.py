@@ -243,6 +243,34 @@ class UpdateCounter:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """The call of a running script that was judged."""
+
+    name: str
+    file: str
+    line: int
+    kind: str
+    """"jit", "pmap", "shard_map", "filter_jit", "nnx.jit" or "loop"."""
+
+    calls: int
+    """How often the script made it while it was watched."""
+
+    others: tuple[str, ...] = ()
+    """What else was seen: "train.py:12 (env_step), 4 calls"."""
+
+    compiled: tuple[bool, ...] = ()
+    """Of every call that was really made: whether XLA compiled."""
+
+    counted: bool = False
+    """Whether the user asked for compiles to be counted."""
+
+    @property
+    def place(self) -> str:
+        """As in "train.py:40 (train_step)"."""
+        return f"{self.file}:{self.line} ({self.name})"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaterError:
     """What a later call raises on what the first one returned."""
 
@@ -295,6 +323,12 @@ class Signature:
 
     notes: tuple[str, ...] = ()
     """What was supposed to make it traceable, a sentence each: "axis 'batch' bound with size 1"."""
+
+    call: Recorded | None = None
+    """Of a script that was run: which of its calls this is."""
+
+    takes_gradient: bool = False
+    """Whether the update computes a gradient."""
 
     raises: LaterError | None = None
     """A later call that fails on what an earlier one returned."""

@@ -20,7 +20,7 @@ from jaxdoctor.facts.outcome import Growth, Outcome, RolledInC, SolverEffort, St
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
-from jaxdoctor.facts.signature import LaterError, Signature
+from jaxdoctor.facts.signature import LaterError, Recorded, Signature
 from jaxdoctor.facts.trial import Trial
 from jaxdoctor.reports.wording import statistics, worst
 
@@ -318,6 +318,7 @@ def _signature(signature: Signature) -> dict[str, Any]:
         "state_parts": signature.state_parts,
         "data": signature.data,
         "notes": signature.notes,
+        "call": _recorded(signature.call),
         "raises": _later_error(signature.raises),
         "loop_error": signature.loop_error,
         "compilations": signature.compilations,
@@ -348,6 +349,20 @@ def _signature(signature: Signature) -> dict[str, Any]:
             }
             for leaf in signature.leaves
         ],
+    }
+
+
+def _recorded(call: Recorded | None) -> dict[str, Any] | None:
+    if call is None:
+        return None
+    return {
+        "name": call.name,
+        "file": call.file,
+        "line": call.line,
+        "kind": call.kind,
+        "calls": call.calls,
+        "others": call.others,
+        "compiled": call.compiled,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from jaxdoctor.facts.signature import Fate, Signature
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.updates.script_plan import ScriptPlan
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Task
 from jaxdoctor.workers.worker import WorkerTimeoutError, run
@@ -30,6 +32,14 @@ TRACE: Task[[str, str | Sequence[Parameter] | None, Sequence[str | None]], list[
     "jaxdoctor.updates.trace.run:trace_target", users_code=True
 )
 """Traces a target with these parameters at each dtype."""
+
+RUN_SCRIPT: Task[[ScriptPlan], list[Signature]] = Task(
+    "jaxdoctor.updates.trace.script:run_script", users_code=True
+)
+"""Runs a training script and judges its step."""
+
+SHARE_OF_SCRIPT = 0.7
+"""Of the time limit, for the script itself; the rest is for judging what it called."""
 
 TRACE_OPTAX: Task[[Sequence[str]], list[Signature]] = Task("jaxdoctor.updates.trace.sweep:sweep")
 """Traces every transform that optax exports, for parameters of these dtypes."""
@@ -47,7 +57,7 @@ X64_SETTINGS: Mapping[str, tuple[bool | None, ...]] = {
 class Wish:
     """What the user asked for."""
 
-    target: str
+    target: str = ""
     params: str | None = None
     """A specification, a checkpoint, or `module:object`."""
 
@@ -57,6 +67,13 @@ class Wish:
 
     calls_per_second: float | None = None
     time_limit: float = 120.0
+    script: ScriptPlan | None = None
+    """A training script to run, instead of a target."""
+
+    @property
+    def named(self) -> str:
+        """What messages call it: the target, or the script."""
+        return self.target if self.script is None else self.script.subject
 
 
 def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
@@ -92,7 +109,7 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
     traced = tuple(each for each in signatures if each.refused is None)
     return Report(
         command="check-update",
-        subject=f"{wish.target}, whose code was executed",
+        subject=f"{wish.named}, whose code was executed",
         examined=len(traced),
         findings=tuple(diagnose(traced)),
         signatures=tuple(signatures),
@@ -136,17 +153,26 @@ def _ask(
     environment = {"JAX_PLATFORMS": "cpu"} | ({} if x64 is None else {"JAX_ENABLE_X64": str(int(x64))})
     dtypes = wish.params_dtypes or (None,)
     sweep = wish.target == SWEEP
-    call = TRACE_OPTAX(wish.params_dtypes) if sweep else TRACE(wish.target, params, dtypes)
+    known: list[list[Signature]] = []
+    if wish.script is not None:
+        # A script may report to Weights & Biases; what it would upload stays on this machine.
+        environment |= {"WANDB_MODE": os.environ.get("WANDB_MODE", "offline")}
+        call = RUN_SCRIPT(replace(wish.script, seconds=wish.time_limit * SHARE_OF_SCRIPT))
+    else:
+        call = TRACE_OPTAX(wish.params_dtypes) if sweep else TRACE(wish.target, params, dtypes)
     try:
         return run(
             call,
             environment=environment,
             deadline=time.monotonic() + wish.time_limit,
             progress=progress,
-            subject=wish.target,
+            received=known.append,
+            subject=wish.named,
         )
     except WorkerTimeoutError as error:
+        if known:
+            return known[-1]
         raise WorkerError(
-            f"{wish.target} did not end within {wish.time_limit:.0f} s",
+            f"{wish.named} did not end within {wish.time_limit:.0f} s",
             hint="raise --time-limit, or look for a loop that never ends or a download",
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from jaxdoctor.facts.report import Report
-from jaxdoctor.facts.signature import LeafSignature, Signature
+from jaxdoctor.facts.signature import LeafSignature, Recorded, Signature
 from jaxdoctor.facts.text import counted, shortened
 from jaxdoctor.reports.screen.lines import labelled, say, table
 from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
@@ -33,10 +33,7 @@ def _signature(signature: Signature, console: Console) -> None:
     if signature.refused is not None:
         labelled(console, "unknown", signature.refused)
         return
-    if signature.data or len(signature.state_parts) > 1:
-        labelled(console, "state", parts_told(signature))
-    for note in signature.notes:
-        labelled(console, "traced", note)
+    _origin(signature, console)
     labelled(console, "settles", settles(signature))
     if signature.loop_error:
         labelled(console, "in a scan", telling(signature.loop_error))
@@ -51,6 +48,28 @@ def _signature(signature: Signature, console: Console) -> None:
         say(console, (f"{len(changed) - MOST_LEAVES} more leaves stand in --format json", "dim"))
     if signature.counters:
         table(console, COUNTER_HEADINGS, counter_rows(signature), numbers="  r rr")
+
+
+def _origin(signature: Signature, console: Console) -> None:
+    """Which call it is, what was taken for state, and what was supposed."""
+    if signature.call is not None:
+        labelled(console, "call", call_told(signature.call))
+        if signature.call.others:
+            labelled(console, "others", "; ".join(signature.call.others))
+    if signature.data or len(signature.state_parts) > 1:
+        labelled(console, "state", parts_told(signature))
+    for note in signature.notes:
+        labelled(console, "traced", note)
+
+
+def call_told(call: Recorded) -> str:
+    """As in "train.py:40 (train_step), jit, 3 calls seen"; of a count, which of them compiled."""
+    told = f"{call.place}, {call.kind}, {counted(call.calls, 'call')} seen"
+    if not call.counted:
+        return told
+    made = len(call.compiled)
+    which = [str(index + 1) for index, compiled in enumerate(call.compiled) if compiled]
+    return f"{told}; of {made} made, {len(which)} compiled: {', '.join(which) or 'none'}"
 
 
 def parts_told(signature: Signature) -> str:

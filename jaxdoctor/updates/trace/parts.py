@@ -72,7 +72,7 @@ def _comes_back(argument: Abstract, part: Abstract, name: str) -> bool:
         return False
     pairs = list(zip(argument.leaves, part.leaves, strict=True))
     if any(getattr(one, "shape", None) != getattr(other, "shape", None) for one, other in pairs):
-        return _is_key(argument) and _is_key(part)
+        return is_key(argument) and is_key(part)
     return argument.paths != ("",) or _is_same_array(argument, part, name)
 
 
@@ -86,7 +86,7 @@ def _is_same_array(argument: Abstract, part: Abstract, name: str) -> bool:
     return one.shape != () or not jnp.issubdtype(one.dtype, jnp.floating)
 
 
-def _is_key(tree: Abstract) -> bool:
+def is_key(tree: Abstract) -> bool:
     """Whether it is one random key, raw or typed."""
     leaf = tree.leaves[0] if tree.paths == ("",) else None
     if not isinstance(leaf, jax.ShapeDtypeStruct):

@@ -69,7 +69,7 @@ def settle(subject: Traced) -> Course:
     pick = None if subject.index is None else _fixed(subject.index)
     first, pick, parts = trace(subject, abstract(subject.state), abstract(subject.args), pick)
     if len(parts) > 1:
-        subject = _joined(subject, pick, parts)
+        subject = joined(subject, pick, parts)
         first, pick, _ = trace(subject, abstract(subject.state), abstract(subject.args), _fixed(0))
     return _followed(subject, first, pick)
 
@@ -131,24 +131,29 @@ def _parts(
     return matched(returns, [state, *(abstract(each) for each in rest)], names, known)
 
 
-def _joined(subject: Traced, pick: Pick, parts: Mapping[int, int]) -> Traced:
-    """The same update with all that comes back in one state, a dictionary by the arguments' names."""
+def joined(subject: Traced, pick: Pick, parts: Mapping[int, int]) -> Traced:
+    """The same update with all that comes back in one state: several parts by their arguments' names."""
     arguments = [subject.state, *subject.args]
     names = subject.names or tuple(f"argument {index}" for index in range(len(arguments)))
     order = sorted(parts)
     others = [index for index in range(len(arguments)) if index not in parts]
+    single = len(order) == 1
+
+    def together(values: Mapping[int, Any]) -> Any:
+        return values[order[0]] if single else OrderedDict((names[index], values[index]) for index in order)
 
     def update(state: Any, *rest: Any, **keywords: Any) -> tuple[Any, Any]:
-        given = dict(zip(others, rest, strict=True)) | {index: state[names[index]] for index in order}
+        given = dict(zip(others, rest, strict=True))
+        given |= {index: state if single else state[names[index]] for index in order}
         returned = subject.update(*(given[index] for index in range(len(arguments))), **keywords)
-        new = OrderedDict((names[index], at(returned, pick.layout[parts[index]])) for index in order)
-        kept = [at(returned, place) for index, place in enumerate(pick.layout) if index not in parts.values()]
-        return new, tuple(kept)
+        new = together({index: at(returned, pick.layout[parts[index]]) for index in order})
+        left = [at(returned, place) for index, place in enumerate(pick.layout) if index not in parts.values()]
+        return new, tuple(left)
 
     return replace(
         subject,
         update=update,
-        state=OrderedDict((names[index], arguments[index]) for index in order),
+        state=together(dict(enumerate(arguments))),
         args=tuple(arguments[index] for index in others),
         names=("state", *(names[index] for index in others)),
         parts=tuple(names[index] for index in order),
@@ -167,9 +172,9 @@ def choose(returned: Any, state: Abstract, arguments: Sequence[Abstract] = ()) -
         return Pick(())
     places = layout(returned, [state.structure, *(each.structure for each in arguments)])
     parts = [abstract(at(returned, place)) for place in places] if places != ((),) else []
-    alike = [_likeness(part, state) for part in parts]
+    alike = [likeness(part, state) for part in parts]
     best = max(alike, default=(0, 0.0))
-    own = _likeness(whole, state)
+    own = likeness(whole, state)
     if best > (0, 0.0) and best >= own:
         return Pick(places[alike.index(best)], places)
     if own > (0, 0.0):
@@ -180,8 +185,8 @@ def choose(returned: Any, state: Abstract, arguments: Sequence[Abstract] = ()) -
     )
 
 
-def _likeness(part: Abstract, state: Abstract) -> tuple[int, float]:
-    """First whether the structures are one, then the share of common leaves, by path, and by shape."""
+def likeness(part: Abstract, state: Abstract) -> tuple[int, float]:
+    """Whether the structures are one; then the share of common leaves, by path and by shape."""
     same = int(part.structure == state.structure)
     common = set(part.paths) & set(state.paths)
     shapes = sum(_shapes(part, path) == _shapes(state, path) for path in common)

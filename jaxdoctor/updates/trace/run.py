@@ -19,8 +19,10 @@ from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.graph import Graph
 from jaxdoctor.updates.trace import places
 from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
+from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.counters import counters_of
 from jaxdoctor.updates.trace.forms import settled
+from jaxdoctor.updates.trace.gradients import takes_gradient
 from jaxdoctor.updates.trace.rounds import Round, loop_error
 from jaxdoctor.updates.trace.target import Traced, build, find, first_line, raised
 from jaxdoctor.updates.trace.transfer import Reading
@@ -29,8 +31,6 @@ from jaxdoctor.updates.trace.weights import params_tree
 from jaxdoctor.workers.progress import Progress
 
 PLACE = re.compile(r"raised at (.+):(\d+);")
-
-COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
 
 def trace_target(
@@ -87,7 +87,7 @@ def _values(state: Any) -> list[Any]:
     tree = abstract(state)
     leaves = jax.tree.leaves(state)
     kept = [leaf for leaf, kind in zip(leaves, tree.leaves, strict=True) if not isinstance(kind, Static)]
-    return [None if isinstance(leaf, jax.ShapeDtypeStruct) else leaf for leaf in kept]
+    return [getattr(leaf, "value", None) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf for leaf in kept]
 
 
 def sign(make: Callable[[], Traced], target: str) -> Signature:
@@ -132,20 +132,6 @@ def _abstractly(story: Story, make: Callable[[], Traced]) -> list[Meaning]:
     return [next(known) if there else None for there in present]
 
 
-@functools.cache
-def compiles() -> list[float]:
-    """The seconds of every XLA compile of this process since the first call, in a list that grows."""
-    seconds: list[float] = []
-
-    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:  # noqa: ARG001 (jax's names)
-        if event == COMPILE_EVENT:
-            seconds.append(duration_secs)
-
-    # Older releases of jax cannot take a listener back, so it stays.
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    return seconds
-
-
 def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signature:
     assert story.subject is not None
     first = story.rounds[0]
@@ -174,6 +160,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         data=story.subject.data,
         notes=story.subject.notes,
         raises=_raised_later(story, target),
+        takes_gradient=takes_gradient(first.closed.jaxpr),
     )
 
 

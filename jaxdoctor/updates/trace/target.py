@@ -50,6 +50,12 @@ class Traced:
     notes: tuple[str, ...] = ()
     """What was supposed to make it traceable, a sentence each."""
 
+    learns: bool = False
+    """An optimizer's state is among its state."""
+
+    order: tuple[str, ...] = ()
+    """The names of the arguments in the order in which a script gives them."""
+
     @property
     def data(self) -> tuple[str, ...]:
         """The names of the arguments that are no state."""

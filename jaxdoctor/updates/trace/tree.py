@@ -11,6 +11,12 @@ import jax
 from jaxdoctor.facts.signature import LeafSignature
 
 
+class Typed(jax.ShapeDtypeStruct):
+    """An array's type and, where it is small and known, its value."""
+
+    value: Any = None
+
+
 @dataclass(frozen=True)
 class Static:
     """A leaf that is no array: an activation function, a name, a setting."""

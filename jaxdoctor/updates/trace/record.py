@@ -1,0 +1,374 @@
+"""Watches a script's jitted calls and outermost loops, and judges those that return their state."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType, MethodType, ModuleType
+from typing import Any
+
+import jax
+
+from jaxdoctor.facts.signature import Signature
+from jaxdoctor.programs.authors import JAX_FOLDERS, is_users, shorten
+from jaxdoctor.updates.trace.calls import Called, of_call, of_loop
+from jaxdoctor.updates.trace.compiles import compiles
+from jaxdoctor.updates.trace.run import sign
+from jaxdoctor.updates.trace.target import Traced, first_line
+
+LIBRARIES = (
+    "optax", "flax", "equinox", "haiku", "chex", "orbax", "distrax", "jaxtyping", "numpyro", "ml_collections",
+    "tensorflow_probability", "lineax", "optimistix", "diffrax", "rlax", "clu", "grain", "keras", "jaxopt",
+)  # fmt: skip
+"""Packages whose own jitted functions and loops are no step of anybody's training."""
+
+ENOUGH_CALLS = 3
+"""Of a step that learns: at the third the recording ends."""
+
+
+class Stop(BaseException):
+    """Enough was seen, or the time is over. No `except Exception` of the script's keeps it."""
+
+
+@dataclass
+class Entry:
+    """One jitted function or loop, at one place of the script."""
+
+    name: str
+    file: str
+    line: int
+    defined: int | None
+    kind: str
+    depth: int = 0
+    calls: int = 0
+    compiled: list[bool] = field(default_factory=list)
+    """Of every call that was really made: whether XLA compiled."""
+
+    shapes: list[tuple[str, ...]] = field(default_factory=list)
+    """Of every call: the types of its arguments that are no state."""
+
+    subject: Traced | None = None
+    signature: Signature | None = None
+    learns: bool = False
+    """Its state holds an optimizer's leaves, or it takes a gradient."""
+
+    error: str | None = None
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, int]:
+        """The step that learns before all others, then the outermost loop, then the most leaves."""
+        leaves = len(self.signature.leaves) if self.signature else 0
+        return self.learns, self.depth == 0 and self.learns, self.kind == "loop", leaves
+
+    @property
+    def place(self) -> str:
+        """As in "train.py:40 (train_step)"."""
+        return f"{self.file}:{self.line} ({self.name})"
+
+
+class Recorder:
+    """What a script has called so far."""
+
+    def __init__(
+        self,
+        *,
+        wanted: str | None = None,
+        calls: int | None = None,
+        found: Callable[[Entry], None] = lambda _: None,
+    ) -> None:
+        self.entries: dict[tuple[str, int, str], Entry] = {}
+        self.seen = 0
+        """Calls of jitted functions and loops, whatever they return."""
+
+        self._wanted, self._calls, self._found = wanted, calls, found
+        self._depth = self._loops = 0
+        self._busy = False
+
+    @property
+    def best(self) -> Entry | None:
+        """The call to be judged: that which was named, or the one of the highest rank."""
+        judged = [entry for entry in self.entries.values() if entry.signature and self._is_wanted(entry)]
+        return max(judged, key=lambda entry: entry.rank, default=None)
+
+    def _is_wanted(self, entry: Entry) -> bool:
+        wanted = self._wanted
+        if wanted is None:
+            return True
+        return wanted in {entry.name, entry.name.rpartition(".")[2], str(entry.line), str(entry.defined)}
+
+    def called(self, jitted: Jitted, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        """One call of a jitted function: looked at, then made."""
+        if self._busy or self._depth:
+            return jitted.real(*args, **keywords)
+        self.seen += 1
+        entry = self._entry(jitted.function, jitted.kind, sys._getframe(2))  # noqa: SLF001 (the only way to the caller)
+        if entry.calls == 0:
+            self._look(
+                entry, Called(jitted.real, jitted.function, jitted.kind, jitted.options, args, keywords)
+            )
+        entry.calls += 1
+        entry.shapes.append(_types(entry, args, keywords))
+        done = self._calls or ENOUGH_CALLS - 1
+        if self._ends(entry) and entry.calls > done:
+            raise Stop
+        before = len(compiles())
+        with self._within():
+            out = jitted.real(*args, **keywords)
+        entry.compiled.append(len(compiles()) > before)
+        if self._ends(entry) and self._calls and entry.calls >= self._calls:
+            raise Stop
+        return out
+
+    def _ends(self, entry: Entry) -> bool:
+        """Whether the recording ends with this one."""
+        named = self._wanted is not None and self._is_wanted(entry)
+        return entry is self.best and (entry.learns or named)
+
+    def _look(self, entry: Entry, call: Called) -> None:
+        """Traces a call before it is made, and judges it if it returns what it takes."""
+        before = self.best
+        with self._within():
+            try:
+                subject = of_call(call)
+            except Exception as error:  # noqa: BLE001 (the call itself raises it again, for the script to see)
+                entry.error = first_line(error)
+                return
+        if subject is not None:
+            self._judge(entry, subject)
+        best = self.best
+        if best is not None and best is not before and best.learns and best.kind == "loop":
+            # The loop that learns is inside this call, which would run all of the training.
+            raise Stop
+
+    def looped(self, frame: FrameType, real: Callable[..., Any], body: Any, subject: Traced) -> None:
+        """One loop: judged at once, since what its body closes over may be traced arrays."""
+        del real
+        self.seen += 1
+        entry = self._entry(body, "loop", frame)
+        entry.calls += 1
+        entry.depth = self._depth
+        if entry.signature is None:
+            self._judge(entry, subject)
+        if self._depth == 0 and entry.learns and self._is_wanted(entry):
+            raise Stop
+
+    def _judge(self, entry: Entry, subject: Traced) -> None:
+        self._busy = True
+        try:
+            entry.signature = sign(lambda: subject, entry.place)
+            entry.subject = subject
+            entry.learns = subject.learns or entry.signature.takes_gradient
+        except Exception as error:  # noqa: BLE001 (one call that cannot be judged is not the end of the others)
+            entry.error = first_line(error)
+        finally:
+            self._busy = False
+        if entry.signature is not None and self.best is entry:
+            self._found(entry)
+
+    def _entry(self, function: Any, kind: str, frame: FrameType | None) -> Entry:
+        file, line = _whence(frame)
+        name = getattr(function, "__qualname__", getattr(function, "__name__", type(function).__name__))
+        name = name.rpartition("<locals>.")[2]
+        defined = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
+        key = (file, line, name)
+        if key not in self.entries:
+            self.entries[key] = Entry(name=name, file=shorten(file), line=line, defined=defined, kind=kind)
+        return self.entries[key]
+
+    @contextlib.contextmanager
+    def _within(self) -> Iterator[None]:
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """While open, functions that are jitted and loops that are entered are recorded."""
+        compiles()
+        finder = _Finder({"equinox": self._patch_equinox, "flax.nnx": self._patch_nnx})
+        kept = [
+            (jax, name, getattr(jax, name)) for name in ("jit", "pmap", "shard_map") if hasattr(jax, name)
+        ]
+        kept += [(jax.lax, name, getattr(jax.lax, name)) for name in ("scan", "fori_loop", "while_loop")]
+        pjit = importlib.import_module("jax.experimental.pjit")
+        kept.append((pjit, "pjit", pjit.pjit))
+        sys.meta_path.insert(0, finder)
+        for module, name, real in kept:
+            loops = {"scan": self._scan, "fori_loop": self._fori_loop, "while_loop": self._while_loop}
+            wrapped = loops[name](real) if name in loops else self._factory(real, name.replace("pjit", "jit"))
+            setattr(module, name, wrapped)
+        try:
+            yield
+        finally:
+            for module, name, real in kept:
+                setattr(module, name, real)
+            sys.meta_path.remove(finder)
+
+    def _factory(self, real: Callable[..., Any], kind: str, *, of_users: bool = True) -> Callable[..., Any]:
+        @functools.wraps(real)
+        def make(*given: Any, **options: Any) -> Any:
+            if self._busy or (of_users and not _is_counted(sys._getframe(1).f_code.co_filename)):  # noqa: SLF001
+                return real(*given, **options)
+            if not given and not ({"fun", "f"} & set(options)):
+                return functools.partial(make, **options)
+            made = real(*given, **options)
+            function = given[0] if given else options.get("fun", options.get("f"))
+            return Jitted(self, made, function, kind, options) if callable(made) else made
+
+        return make
+
+    def _patch_equinox(self, module: ModuleType) -> None:
+        for name in ("filter_jit", "filter_pmap"):
+            if hasattr(module, name):
+                setattr(module, name, self._factory(getattr(module, name), "filter_jit"))
+
+    def _patch_nnx(self, module: ModuleType) -> None:
+        for name in ("jit", "pmap"):
+            if hasattr(module, name):
+                setattr(module, name, self._factory(getattr(module, name), "nnx.jit"))
+
+    def _scan(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(real)
+        def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, **options: Any) -> Any:
+            return self._loop(real, f, (f, init, xs, length), options, carry=init, stacked=xs, name="scan")
+
+        return scan
+
+    def _fori_loop(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(real)
+        def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, **options: Any) -> Any:
+            arguments = (lower, upper, body_fun, init_val)
+            return self._loop(
+                real, body_fun, arguments, options, carry=init_val, stacked=None, name="fori_loop"
+            )
+
+        return fori_loop
+
+    def _while_loop(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(real)
+        def while_loop(cond_fun: Any, body_fun: Any, init_val: Any) -> Any:
+            arguments = (cond_fun, body_fun, init_val)
+            return self._loop(real, body_fun, arguments, {}, carry=init_val, stacked=None, name="while_loop")
+
+        return while_loop
+
+    def _loop(
+        self,
+        real: Callable[..., Any],
+        body: Any,
+        arguments: tuple[Any, ...],
+        options: Mapping[str, Any],
+        *,
+        carry: Any,
+        stacked: Any,
+        name: str,
+    ) -> Any:
+        frame = sys._getframe(2)  # noqa: SLF001 (the only way to the caller)
+        outermost = not self._busy and not self._loops and _is_counted(frame.f_code.co_filename)
+        if outermost:
+            subject = of_loop(body, carry, stacked, name)
+            if subject is not None:
+                self.looped(frame, real, body, subject)
+        self._loops += 1
+        try:
+            return real(*arguments, **options)
+        finally:
+            self._loops -= 1
+
+
+class Jitted:
+    """A jitted function that tells of its calls. All else that it is asked, the function answers."""
+
+    def __init__(
+        self, recorder: Recorder, real: Any, function: Any, kind: str, options: Mapping[str, Any]
+    ) -> None:
+        self.real, self.function, self.kind, self.options = real, function, kind, options
+        self._recorder = recorder
+        with contextlib.suppress(AttributeError, TypeError):
+            functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """As the jitted function."""
+        return self._recorder.called(self, args, keywords)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """A jitted method."""
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        """`lower`, `trace`, `clear_cache` and the rest."""
+        return getattr(self.real, name)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Calls a function on a module of a library as soon as a script has imported it."""
+
+    def __init__(self, patches: Mapping[str, Callable[[ModuleType], None]]) -> None:
+        self._patches = patches
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        """The module's own spec, whose loader tells when it is done."""
+        del path, target
+        if fullname not in self._patches:
+            return None
+        sys.meta_path.remove(self)
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            sys.meta_path.insert(0, self)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                run(module)
+                self._patches[fullname](module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _is_counted(file: str) -> bool:
+    """Whether what this file jits may be a training step: the user's, or a trainer's in a package."""
+    if file.startswith(JAX_FOLDERS) or not is_users(file):
+        return False
+    _, found, inside = file.partition("site-packages/")
+    return not found or inside.partition("/")[0] not in LIBRARIES
+
+
+def _whence(frame: FrameType | None) -> tuple[str, int]:
+    """The innermost line of the user's own, or else of a package."""
+    first: tuple[str, int] | None = None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_users(file):
+            first = first or (file, frame.f_lineno)
+            if "site-packages/" not in file:
+                return file, frame.f_lineno
+        frame = frame.f_back
+    return first or ("unknown", 0)
+
+
+def _types(entry: Entry, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[str, ...]:
+    """The abstract types of a call's arguments that are no state."""
+    names = entry.subject.data if entry.subject is not None else ()
+    every = dict(zip(entry.subject.order if entry.subject is not None else (), args, strict=False)) | dict(
+        keywords
+    )
+    return tuple(_type(every[name]) for name in names if name in every)
+
+
+def _type(value: Any) -> str:
+    def told(leaf: Any) -> str:
+        try:
+            return str(jax.typeof(leaf).str_short())
+        except TypeError:
+            return type(leaf).__name__
+
+    return ", ".join(told(leaf) for leaf in jax.tree.leaves(value))
