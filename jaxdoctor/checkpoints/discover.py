@@ -5,13 +5,16 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import READERS, Reader
+from jaxdoctor.checkpoints.run_folder import dangling_pointers, empty_saves
+from jaxdoctor.checkpoints.unrecognized import is_unfinished_copy, unrecognized
 from jaxdoctor.errors import UsageError
+from jaxdoctor.facts.checkpoint import Fault
 from jaxdoctor.storage.candidate import Candidate
 
 DEEPEST = 8
@@ -34,6 +37,12 @@ class Found:
     unfinished: bool = False
     reason: str | None = None
     """Why it cannot be read: "a FIFO"."""
+
+    fault: Fault | None = None
+    """What is wrong with a thing that no reader recognizes."""
+
+    other: str | None = None
+    """The format of a model that is not read: "GGUF"."""
 
 
 def expand(names: Iterable[str], stdin: Iterable[str]) -> list[Path]:
@@ -95,13 +104,21 @@ class _Walk:
         elif found.is_folder:
             yield from self._folder(found, depth)
         elif found.is_file:
-            name = recognized(found)
-            if name is not None or named:
-                yield Found(path=found.path, reader=name, reason=None if name else _unread(found))
-            elif found.suffix in suffixes() and _unread(found) == DENIED:
-                yield Found(path=found.path, reason=DENIED)
+            yield from self._file(found, named=named)
         elif named or (found.mode and found.suffix in suffixes()):
             yield Found(path=found.path, reason=_odd(found))
+
+    def _file(self, found: Candidate, *, named: bool) -> Iterator[Found]:
+        if is_unfinished_copy(found, suffixes()) and not named:
+            yield Found(path=found.path, unfinished=True)
+            return
+        name = recognized(found)
+        if name is not None:
+            yield Found(path=found.path, reader=name)
+            return
+        what = unrecognized(found, suffixes(), named=named)
+        if what is not None:
+            yield Found(path=found.path, fault=what.fault, other=what.other, reason=what.reason)
 
     def _folder(self, found: Candidate, depth: int) -> Iterator[Found]:
         name = recognized(found)
@@ -113,8 +130,23 @@ class _Walk:
             except OSError as error:
                 yield Found(path=found.path, reason=(error.strerror or str(error)).lower())
                 return
-            for child in children:
-                yield from self.at(child, depth + 1)
+            yield from self._below(found, children, depth)
+
+    def _below(self, folder: Candidate, children: Sequence[Candidate], depth: int) -> Iterator[Found]:
+        """What stands in a folder that is no checkpoint itself: the saves of a run, perhaps."""
+        saves, empty = [], []
+        for child in children:
+            held = False
+            for one in self.at(child, depth + 1):
+                held = held or one.reader is not None
+                yield one
+            if held:
+                saves.append(child.name)
+            elif child.is_folder and not child.entries:
+                empty.append(child.name)
+        wrong = [*dangling_pointers(folder, saves), *empty_saves(folder, empty, saves)]
+        for path, fault in wrong:
+            yield Found(path=path, fault=fault)
 
     def _children(self, folder: Candidate) -> list[Candidate]:
         with os.scandir(folder.spelled) as entries:
@@ -144,14 +176,6 @@ class _Walk:
             return False
         self.followed.add(real)
         return True
-
-
-DENIED = "permission denied"
-
-
-def _unread(found: Candidate) -> str | None:
-    """Why no reader could see what a file is."""
-    return DENIED if not found.head and found.size and not os.access(found.spelled, os.R_OK) else None
 
 
 def _odd(found: Candidate) -> str:

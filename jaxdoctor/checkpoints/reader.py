@@ -69,6 +69,7 @@ def describe(name: str, path: Path, budget: Budget) -> Checkpoint:
         saved_at=_written(path) if contents.saved_at is None else contents.saved_at,
         copied_time=contents.saved_at is None,
         finished=contents.finished,
+        parts=tuple(contents.parts),
         faults=tuple(contents.faults),
         written_by_jax=reader.restored_by_jax,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +40,9 @@ def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -
         NothingExaminedError: nothing there is a checkpoint, or none can be read.
     """
     progress.stage("looking for checkpoints")
-    found = list(dict.fromkeys(one for path in paths for one in discover(path)))
+    met = _apart(one for path in paths for one in discover(path))
+    found = [one for one in met if one.other is None]
+    others = [one for one in met if one.other is not None]
     checkpoints: list[Checkpoint] = []
     try:
         for index, one in enumerate(found, 1):
@@ -50,11 +53,37 @@ def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -
         report = conclude(paths, checkpoints, options)
         left = (Skipped(subject=str(one.path), reason=INTERRUPTED) for one in found[len(checkpoints) :])
         return replace(report, skipped=(*report.skipped, *left), partial=True)
-    insist(paths, checkpoints)
-    return conclude(paths, checkpoints, options)
+    if not any(one.fault for one in found):
+        insist(paths, checkpoints, others)
+    report = conclude(paths, checkpoints, options)
+    return replace(report, skipped=(*report.skipped, *not_read(paths, others)))
 
 
-def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> None:
+def _apart(found: Iterable[Found]) -> list[Found]:
+    """Each path once, though several arguments lead to it."""
+    by_path: dict[Path, Found] = {}
+    for one in found:
+        by_path.setdefault(one.path, one)
+    return list(by_path.values())
+
+
+def not_read(paths: Sequence[Path], others: Sequence[Found]) -> tuple[Skipped, ...]:
+    """The files of formats that are known and not read, counted in one line: "3 not read: 2 GGUF, ONNX"."""
+    if not others:
+        return ()
+    counts = Counter(str(one.other) for one in others)
+    formats = ", ".join(f"{count} {name}" if count > 1 else name for name, count in counts.most_common())
+    listed = ", ".join(one.path.name for one in others[:LISTED])
+    more = f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
+    subject = str(others[0].path) if len(others) == 1 else ", ".join(map(str, paths))
+    return (Skipped(subject=subject, reason=f"{len(others)} not read: {formats} ({listed}{more})"),)
+
+
+LISTED = 3
+"""Names of files that are not read, as examples."""
+
+
+def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint], others: Sequence[Found] = ()) -> None:
     """Insists that there was something to judge.
 
     Raises:
@@ -68,6 +97,11 @@ def insist(paths: Sequence[Path], checkpoints: Sequence[Checkpoint]) -> None:
                 fault.message, hint=str(fault.evidence.get("hint", "name the file or folder that holds it"))
             )
     named = ", ".join(str(path) for path in paths)
+    for skipped in not_read(paths, others):
+        raise NothingExaminedError(
+            f"there is no checkpoint of a known format at {named}: {skipped.reason}",
+            hint="name the checkpoint that it was made from",
+        )
     raise NothingExaminedError(
         f"there is no checkpoint at {named}",
         hint=f"known are {', '.join(READERS.names())}",
@@ -116,14 +150,16 @@ def _finished(run: Series) -> Series:
 
 def read_checkpoint(found: Found, options: Options, progress: BytesRead) -> Checkpoint:
     """One checkpoint with the roles and the statistics of its leaves. Whatever fails is a fault of it."""
-    if found.unfinished:
+    if found.unfinished or found.fault is not None:
+        step = step_of(found.path)
         return Checkpoint(
             path=str(found.path),
             format=UNREAD,
             leaves=(),
-            finished=False,
-            step=step_of(found.path),
-            named_step=step_of(found.path),
+            finished=not found.unfinished,
+            step=step,
+            named_step=step,
+            faults=() if found.fault is None else (found.fault,),
         )
     if found.reader is None:
         reason = found.reason or "no reader knows its format"

@@ -95,6 +95,8 @@ class Vigil:
         settled = []
         for path in self.paths:
             for found in discover(path):
+                if found.other is not None:
+                    continue
                 if found.unfinished or found.reader is None or found.path in self.judged:
                     continue
                 now = fingerprint(found.path)

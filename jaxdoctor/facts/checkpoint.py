@@ -25,6 +25,10 @@ FAULTS = frozenset(
         "hostile-content",
         "unsupported-leaf",
         "shards-disagree",
+        "empty-save",
+        "pointer-dangling",
+        "tensor-stored-twice",
+        "tensor-not-indexed",
     }
 )
 """The kinds of fault that have a rule of their own; any other is an unreadable file."""
@@ -349,6 +353,8 @@ class Fault:
     path: str | None = None
     leaf: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    fix: str | None = None
+    """What mends this one; None: what the rule says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,6 +390,9 @@ class Checkpoint:
 
     finished: bool = True
     faults: tuple[Fault, ...] = ()
+    parts: tuple[str, ...] = ()
+    """The files or folders that every save of this run has: of ranks, of items."""
+
     written_by_jax: bool = True
     """Whether JAX restores this format, so that its x64 mode matters."""
 

@@ -18,6 +18,9 @@ class Contents:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """As in `Checkpoint.metadata`."""
 
+    parts: Sequence[str] = ()
+    """The names of files or folders that every save of a run has: of ranks, of items."""
+
     step: int | None = None
     """The step that is stored within; a step in the name is found without the reader."""
 

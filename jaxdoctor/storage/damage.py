@@ -12,8 +12,9 @@ DamagedError                 UnreadableError
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
+from typing import Any
 
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.facts.checkpoint import Fault
@@ -27,12 +28,18 @@ class DamagedError(UnreadableError):
 
     advice = "save again, or restore an older step"
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str | None = None, evidence: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(message, hint=hint or self.advice)
+        self.fix = hint
+        self.evidence = evidence or {}
 
     def fault(self, *, path: str | None = None, leaf: str | None = None) -> Fault:
         """The same as a fault of the checkpoint at `path`, or of one leaf of it."""
-        return Fault(kind=self.kind, message=str(self), path=path, leaf=leaf)
+        return Fault(
+            kind=self.kind, message=str(self), path=path, leaf=leaf, fix=self.fix, evidence=self.evidence
+        )
 
 
 class HostileError(DamagedError):

@@ -7,19 +7,31 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.blobs import Region
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
-from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, TruncatedError, noted
+from jaxdoctor.storage.damage import (
+    CorruptError,
+    DamagedError,
+    HostileError,
+    MissingError,
+    TruncatedError,
+    noted,
+)
 from jaxdoctor.storage.elements import Element
 from jaxdoctor.storage.files import inside, size_of
 from jaxdoctor.storage.json_text import INFLATION, once, read_object
+from jaxdoctor.storage.listed import are_missing, listed
+from jaxdoctor.storage.numbered import NUMBERED
+from jaxdoctor.storage.placeholders import insist_data
 from jaxdoctor.storage.shapes import fits, shape
 
 LARGEST_HEADER = 100_000_000
@@ -69,6 +81,7 @@ def read_tensors(
     """Adds the tensors of one file. What is wrong with it is noted."""
     with noted(found.faults.append, path=str(path)):
         region = Region(path=path, start=0, size=size_of(path, root=root), root=root)
+        insist_data(Candidate(path))
         found.bytes_total += region.size
         header, start = _header(region, budget)
         about = header.pop("__metadata__", None)
@@ -81,7 +94,7 @@ def _header(region: Region, budget: Budget) -> tuple[dict[str, Any], int]:
     """The header, and where the tensors begin."""
     length = int.from_bytes(region.bytes(0, 8, budget), "little")
     if length > LARGEST_HEADER:
-        raise HostileError(f"its header of {length} bytes is larger than any model's")
+        raise _not_a_length(length)
     if 8 + length > region.size:
         raise TruncatedError(f"its header needs {length} bytes, and the file has {region.size}")
     budget.allow(length * INFLATION, "the header of a safetensors file")
@@ -89,6 +102,16 @@ def _header(region: Region, budget: Budget) -> tuple[dict[str, Any], int]:
     if not isinstance(header, dict):
         raise CorruptError("its header is no JSON object")
     return header, 8 + length
+
+
+def _not_a_length(length: int) -> DamagedError:
+    """Eight letters read as a number are a text in the file's place, and no attack."""
+    text = length.to_bytes(8, "little")
+    if text.isascii() and text.decode("ascii").isprintable():
+        return CorruptError(
+            f"it begins with the text {text.decode()!r} where the length of its header stands"
+        )
+    return HostileError(f"its header of {length} bytes is larger than any model's")
 
 
 def _parsed(text: bytes) -> Any:
@@ -185,23 +208,53 @@ def read_index(index: Path, budget: Budget, found: Tensors, *, prefix: str = "")
 Add = Callable[..., None]
 
 
-def read_sharded(index: Path, budget: Budget, found: Tensors, add: Add, *, prefix: str = "") -> None:
-    """The same for shards of any format, each read by `add`."""
+def read_sharded(index: Path, budget: Budget, found: Tensors, add: Add, *, prefix: str = "") -> set[str]:
+    """The same for shards of any format, each read by `add`. The names of the shards that were read."""
+    read: dict[str, set[str]] = {}
     with noted(found.faults.append, path=str(index)):
         content = read_object(index, budget)
         placed = content.get("weight_map")
         if not isinstance(placed, dict):
             raise CorruptError(f"{index.name} has no weight_map")
         before = len(found.leaves)
-        read: dict[str, set[str]] = {}
-        for shard in dict.fromkeys(str(value) for value in placed.values()):
-            start = len(found.leaves)
+        shards = list(dict.fromkeys(str(value) for value in placed.values()))
+        files: dict[str, Path] = {}
+        for shard in shards:
             with noted(found.faults.append, path=str(index)):
-                add(inside(index.parent, shard), budget, found, prefix=prefix, root=index.parent)
+                files[shard] = inside(index.parent, shard)
+        absent = sorted(shard for shard, file in files.items() if not os.path.lexists(file))
+        if absent:
+            found.faults.append(_absent_shards(absent, shards, index).fault(path=str(index)))
+        for shard, file in files.items():
+            start = len(found.leaves)
+            if shard not in absent:
+                add(file, budget, found, prefix=prefix, root=index.parent)
             read[shard] = {leaf.path for leaf in found.leaves[start:]}
         _compare(placed, read, found, prefix, index)
-        if all(read.values()):
+        if len(read) == len(shards) and all(read.values()):
             _compare_total(content, found.leaves[before:], found, index)
+    return set(read)
+
+
+def _absent_shards(absent: list[str], shards: list[str], index: Path) -> MissingError:
+    """One error for all shards that are not there; the index may be that of another sharding."""
+    others = sorted(
+        name
+        for name in os.listdir(index.parent)  # noqa: PTH208 (names are what is compared)
+        if NUMBERED.fullmatch(name) and name not in shards and name.endswith(os.path.splitext(absent[0])[1])  # noqa: PTH122
+    )
+    named = f"{index.name} names {counted(len(shards), 'file')}, of which {are_missing(absent)}"
+    if others and len(absent) == len(shards):
+        return MissingError(
+            f"{named}; {counted(len(others), 'shard')} of another count ({listed(others)}) "
+            f"{'is' if len(others) == 1 else 'are'} there: the index is of another sharding",
+            hint="write the index anew from the headers of the shards that are there",
+            evidence={"missing": absent[:20], "others": others[:20]},
+        )
+    return MissingError(named, hint="copy or download them too", evidence={"missing": absent[:20]})
+
+
+NEW_INDEX = "write the index anew from the headers of the shards"
 
 
 def _compare(
@@ -209,18 +262,21 @@ def _compare(
 ) -> None:
     """Every tensor of the index must be in its shard, and every one of a shard in the index."""
     absent = [
-        name for name, shard in placed.items() if read[str(shard)] and prefix + name not in read[str(shard)]
+        name
+        for name, shard in placed.items()
+        if read.get(str(shard)) and prefix + name not in read[str(shard)]
     ]
     unplaced = [path for paths in read.values() for path in paths if path.removeprefix(prefix) not in placed]
     for names, what in (
-        (absent, "named by the index are not in their shard"),
-        (unplaced, "are not in the index"),
+        (absent, "that the index names {} not in the shard that it names"),
+        (unplaced, "of the shards {} not in the index"),
     ):
         if names:
-            message = f"{len(names)} tensors {what}, the first is {names[0][:200]!r}"
+            verb = "is" if len(names) == 1 else "are"
+            message = f"{counted(len(names), 'tensor')} {what.format(verb)}, the first is {names[0][:200]!r}"
             evidence = {"count": len(names), "first": names[0][:200]}
             found.faults.append(
-                Fault(kind="missing-file", message=message, path=str(index), evidence=evidence)
+                Fault(kind="missing-file", message=message, path=str(index), evidence=evidence, fix=NEW_INDEX)
             )
 
 

@@ -16,8 +16,8 @@ FLAX = r"^checkpoint_tmp$"
 TRANSFORMERS = r"^tmp-checkpoint-|^tmp_[^.]*$"
 """Before the name of a save."""
 
-COPIED = r"\.(?:tmp|temp|part|partial|incomplete|crdownload|aria2)$"
+COPIED = (".tmp", ".temp", ".part", ".partial", ".incomplete", ".crdownload", ".aria2")
 """Behind any name: what programs that write or download a file give it until it is whole."""
 
-ENDING = re.compile(rf"(?:{ORBAX}|\.tmp-|{COPIED}).*$")
+ENDING = re.compile(rf"(?:{ORBAX}|\.tmp-).*$|(?:{'|'.join(map(re.escape, COPIED))})$")
 """What stands behind the name that the save is going to have."""

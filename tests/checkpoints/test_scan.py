@@ -129,13 +129,13 @@ def test_a_folder_with_nothing_but_an_unfinished_save_examines_nothing(tmp_path)
     assert run(tmp_path).exit_code == 3
 
 
-@pytest.mark.parametrize("kind", ["folder", "text", "empty"])
+@pytest.mark.parametrize("kind", ["folder", "text"])
 def test_what_is_no_checkpoint_is_an_error(tmp_path, kind):
     path = tmp_path / "thing"
     if kind == "folder":
         path.mkdir()
     else:
-        path.write_text("hello" if kind == "text" else "")
+        path.write_text("hello")
 
     with pytest.raises(NothingExaminedError) as caught:
         run(path)

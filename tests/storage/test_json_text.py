@@ -5,7 +5,7 @@ import math
 import pytest
 
 from jaxdoctor.storage.budget import Budget, OverBudgetError
-from jaxdoctor.storage.damage import CorruptError, HostileError
+from jaxdoctor.storage.damage import CorruptError, HostileError, TruncatedError
 from jaxdoctor.storage.json_text import parse, read_object
 
 
@@ -17,7 +17,7 @@ def test_nan_and_infinity_are_read():
     assert value["b"] == -math.inf
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[1" * 3, b'{"a":' + b"9" * 5000 + b"}"])
+@pytest.mark.parametrize("text", [b"}", b"\xff", b"[1" * 3, b'{"a":' + b"9" * 5000 + b"}"])
 def test_what_is_no_json_is_corrupt(text):
     """Cut, undecodable and absurd texts are one kind of error."""
     with pytest.raises(CorruptError):
@@ -50,3 +50,27 @@ def test_an_object_is_insisted_on(tmp_path):
 
     with pytest.raises(CorruptError, match="list"):
         read_object(tmp_path / "a.json", Budget())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"", "is empty"),
+        (b" \n", "nothing but blanks"),
+        (bytes(99), "nothing but blanks or zeros"),
+        (b'{"weight_map": {"a": "mod', "is cut off after 25 bytes"),
+        (b'{"a": 1', "is cut off"),
+        (b'{"a": tr', "is cut off"),
+        (b'{"a": [1, 2,', "is cut off"),
+        (b'{"a":', "is cut off"),
+    ],
+)
+def test_what_broke_off_says_so(text, words):
+    with pytest.raises(TruncatedError, match=words):
+        parse(text, Budget(), "x")
+
+
+@pytest.mark.parametrize("text", [b'{"a": 1,}', b"{a: 1}", b'{"a": 1}}', b"\xff", b"hello"])
+def test_what_is_no_json_is_not_called_cut(text):
+    with pytest.raises(CorruptError, match="not valid JSON"):
+        parse(text, Budget(), "x")

@@ -9,7 +9,7 @@ from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import MissingError
-from jaxdoctor.storage.torch.deepspeed import LATEST, dangling_tag, is_deepspeed, read_deepspeed
+from jaxdoctor.storage.torch.deepspeed import LATEST, NAME, dangling_tag, is_deepspeed, read_deepspeed
 
 MARK = "zero_to_fp32.py"
 """What DeepSpeed puts beside `latest`, so that no other program's file of that name is meant."""
@@ -34,6 +34,7 @@ def _read(path: Path, budget: Budget) -> Contents:
     save = read_deepspeed(path, budget)
     return Contents(
         leaves=save.group.leaves,
+        parts=sorted(name for name in Candidate(path).entries if NAME.fullmatch(name)),
         step=save.step,
         bytes_total=save.group.bytes_total,
         faults=save.group.faults,

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Leaf
+from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.text import counted
 from jaxdoctor.storage import unfinished
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import MissingError, UnfinishedError, noted
 from jaxdoctor.storage.json_text import read_json, read_object
-from jaxdoctor.storage.safetensors import Tensors, read_index, read_sharded, read_tensors
+from jaxdoctor.storage.model_folder import (
+    ADAPTER,
+    ADAPTER_WEIGHTS,
+    ARGUMENTS,
+    BINARY_INDEX,
+    CONFIG,
+    INDEX,
+    RANDOM,
+    SAFETENSORS,
+    SHARD,
+    STATE,
+    is_weights,
+    missing_parts,
+)
+from jaxdoctor.storage.safetensors import Tensors, read_sharded, read_tensors
 from jaxdoctor.storage.torch.deepspeed import is_deepspeed, read_deepspeed
 from jaxdoctor.storage.torch.distributed import is_distributed, read_distributed
 from jaxdoctor.storage.torch.files import read_torch_file
@@ -29,17 +44,7 @@ from jaxdoctor.storage.trainer_state import (
     state_metadata,
 )
 
-STATE, ARGUMENTS, CONFIG, ADAPTER = (
-    "trainer_state.json",
-    "training_args.bin",
-    "config.json",
-    "adapter_config.json",
-)
-SAFETENSORS, BINARY = (
-    ".safetensors",
-    re.compile(r"(?:pytorch_model|adapter_model|diffusion_pytorch_model)\S*\.bin"),
-)
-INDEX, BINARY_INDEX = ".safetensors.index.json", ".bin.index.json"
+SAVED_EMPTY = "save it again from the model that trains, with its state dict; or restore an older step"
 SAVE = re.compile(r"checkpoint-\d+")
 TORCH_PARTS = {
     "optimizer.pt": "optimizer",
@@ -47,7 +52,6 @@ TORCH_PARTS = {
     "scheduler.pt": "scheduler",
     "scaler.pt": "scaler",
 }
-RANDOM = re.compile(r"(rng_state(?:_\d+)?)\.pth")
 
 
 def _recognizes(found: Candidate) -> bool:
@@ -55,13 +59,15 @@ def _recognizes(found: Candidate) -> bool:
     # A folder of such folders is a run, and its saves are what is to be judged.
     if any(SAVE.fullmatch(name) for name in names):
         return False
-    if names & {STATE, ARGUMENTS, ADAPTER} or any(name.endswith(INDEX) for name in names):
+    if names & {STATE, ARGUMENTS, ADAPTER, *ADAPTER_WEIGHTS}:
+        return True
+    if any(name.endswith((INDEX, BINARY_INDEX)) or SHARD.fullmatch(name) for name in names):
         return True
     return CONFIG in names and bool(_weights(names)) and _is_model(found.path)
 
 
 def _weights(names: Iterable[str]) -> list[str]:
-    return sorted(name for name in names if name.endswith(SAFETENSORS) or BINARY.fullmatch(name))
+    return sorted(filter(is_weights, names))
 
 
 def _is_model(path: Path) -> bool:
@@ -80,6 +86,7 @@ def _read(path: Path, budget: Budget) -> Contents:
         found.leaves = [replace(leaf, declared_dtype=declared) for leaf in found.leaves]
     _read_parts(path, names, budget, found)
     _read_state(path, names, budget, found)
+    _insist_whole(path, names, found)
     step = found.metadata.get("global_step")
     return Contents(
         leaves=found.leaves,
@@ -97,17 +104,54 @@ def _bytes(path: Path) -> int:
 
 def _read_weights(path: Path, names: set[str], budget: Budget, found: Tensors) -> None:
     """Weights through their index where there is one, and every other file of weights."""
-    indexes = sorted(name for name in names if name.endswith((INDEX, BINARY_INDEX)))
-    for name in indexes:
+    indexed: set[str] = set()
+    for name in sorted(names):
         if name.endswith(INDEX):
-            read_index(path / name, budget, found, prefix="model/")
-        else:
-            read_sharded(path / name, budget, found, _add_torch, prefix="model/")
-    shard = re.compile(r".*-\d{5}-of-\d{5}\.\w+")
+            indexed |= read_sharded(path / name, budget, found, read_tensors, prefix="model/")
+        elif name.endswith(BINARY_INDEX):
+            indexed |= read_sharded(path / name, budget, found, _add_torch, prefix="model/")
+    placed = {leaf.path for leaf in found.leaves}
     for name in _weights(names):
-        if not (indexes and shard.fullmatch(name)):
-            add = read_tensors if name.endswith(SAFETENSORS) else _add_torch
-            add(path / name, budget, found, prefix=_prefix(name), root=path)
+        if name not in indexed:
+            _read_file(path / name, budget, found, placed)
+
+
+def _read_file(file: Path, budget: Budget, found: Tensors, placed: set[str]) -> None:
+    """One file of weights that no index names; what the indexed shards hold too is compared with it."""
+    alone = Tensors()
+    add = read_tensors if file.name.endswith(SAFETENSORS) else _add_torch
+    add(file, budget, alone, prefix=_prefix(file.name), root=file.parent)
+    if not alone.leaves and not alone.faults:
+        alone.faults.append(
+            MissingError(f"{file.name} holds no tensors", hint=SAVED_EMPTY).fault(path=str(file))
+        )
+    found.faults += alone.faults
+    found.bytes_total += alone.bytes_total
+    if placed:
+        found.faults += _beside_index(file, alone.leaves, placed)
+        alone.leaves = [leaf for leaf in alone.leaves if leaf.path not in placed]
+    found.leaves += alone.leaves
+
+
+def _beside_index(file: Path, leaves: Sequence[Leaf], placed: set[str]) -> Iterator[Fault]:
+    twice = [leaf.path for leaf in leaves if leaf.path in placed]
+    rest = len(leaves) - len(twice)
+    if twice:
+        yield Fault(
+            kind="tensor-stored-twice",
+            message=f"{file.name} holds {counted(len(twice), 'tensor')} that the indexed shards hold too, "
+            f"the first is {twice[0][:200]!r}",
+            path=str(file),
+            evidence={"count": len(twice), "first": twice[0][:200]},
+        )
+    elif rest and leaves[0].path.startswith("model/"):
+        yield Fault(
+            kind="tensor-not-indexed",
+            message=f"{file.name} holds {counted(rest, 'tensor')} that the index does not name, "
+            f"the first is {leaves[0].path[:200]!r}",
+            path=str(file),
+            evidence={"count": rest, "first": leaves[0].path[:200]},
+        )
 
 
 def _prefix(name: str) -> str:
@@ -166,12 +210,14 @@ def _read_state(path: Path, names: set[str], budget: Budget, found: Tensors) -> 
             found.metadata |= state_metadata(read_object(path / STATE, budget, root=path))
         elif SAVE.fullmatch(path.name):
             raise UnfinishedError(f"{path} has no {STATE}, which is written last")
-    _insist_on_weights(path, found.leaves, found)
 
 
-def _insist_on_weights(path: Path, leaves: list[Leaf], found: Tensors) -> None:
-    if not leaves and not found.faults:
-        found.faults.append(MissingError(f"{path} holds no weights").fault(path=str(path)))
+def _insist_whole(path: Path, names: set[str], found: Tensors) -> None:
+    """Notes what is missing; where nothing at all was found, that there are no weights."""
+    missing = [error.fault(path=str(path)) for error in missing_parts(names)]
+    found.faults += missing
+    if not found.leaves and not found.faults:
+        found.faults.append(MissingError(f"{path.name} holds no weights").fault(path=str(path)))
 
 
 READER = Reader(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
-from jaxdoctor.storage.pickles.parts import Table
+from jaxdoctor.storage.damage import MissingError
+from jaxdoctor.storage.listed import are_missing
+from jaxdoctor.storage.pickles.parts import Made, Table
 from jaxdoctor.storage.torch.files import TorchFile
-from jaxdoctor.storage.torch.ranks import read_ranks
+from jaxdoctor.storage.torch.ranks import MOST_RANKS, RESTORE, read_ranks
 
 RANK = re.compile(r"mp_rank_(\d{1,6})(?:_(\d{1,6}))?")
 FILE = "model_optim_rng.pt"
@@ -29,13 +33,38 @@ def _read(path: Path, budget: Budget) -> Contents:
         found.faults += group.faults
         found.bytes_total += group.bytes_total
         found.root = group.root if found.root is None else found.root
+    found.faults += [error.fault(path=str(path)) for error in _missing_ranks(found.root, _stages(path))]
     step = found.root.get("iteration") if isinstance(found.root, Table) else None
     return Contents(
         leaves=found.leaves,
         step=step if isinstance(step, int) else None,
+        parts=sorted(name for name in Candidate(path).folders if RANK.fullmatch(name)),
         bytes_total=found.bytes_total,
         faults=found.faults,
     )
+
+
+def _missing_ranks(root: Any, stages: Mapping[int, Mapping[int, Path]]) -> Iterator[MissingError]:
+    """Ranks that the saved arguments name and that are not there, beyond those within the highest number."""
+    arguments = root.get("args") if isinstance(root, Table) else None
+    state = arguments.state if isinstance(arguments, Made) else None
+    if not isinstance(state, Table):
+        return
+    tensor, pipeline = state.get("tensor_model_parallel_size"), state.get("pipeline_model_parallel_size")
+    if not isinstance(tensor, int) or not 0 < tensor < MOST_RANKS:
+        return
+    if not isinstance(pipeline, int) or not 0 < pipeline < MOST_RANKS:
+        pipeline = 1
+    lacking = [
+        f"mp_rank_{rank:02d}" + (f"_{stage:03d}" if pipeline > 1 else "")
+        for stage in range(pipeline)
+        for rank in range(tensor)
+        if rank not in stages.get(stage, {}) and rank > max(stages.get(stage, {-1: None}))
+    ]
+    if lacking:
+        yield MissingError(
+            f"{are_missing(lacking)}, of {tensor} tensor and {pipeline} pipeline ranks", hint=RESTORE
+        )
 
 
 def _stages(path: Path) -> dict[int, dict[int, Path]]:

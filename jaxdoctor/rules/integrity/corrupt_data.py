@@ -41,6 +41,6 @@ def corrupt_data(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix="copy it again, or restore an older step",
+            fix=fault.fix or "copy it again, or restore an older step",
             go_back=True,
         )

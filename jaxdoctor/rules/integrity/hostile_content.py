@@ -41,5 +41,5 @@ def hostile_content(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix="do not load it; ask for the same weights as safetensors",
+            fix=fault.fix or "do not load it; ask for the same weights as safetensors",
         )

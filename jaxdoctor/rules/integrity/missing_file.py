@@ -39,5 +39,5 @@ def missing_file(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix="copy the whole folder",
+            fix=fault.fix or "copy the whole folder",
         )

@@ -38,5 +38,5 @@ def pointer_not_data(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix="git lfs pull, or download the file itself",
+            fix=fault.fix or "git lfs pull, or download the file itself",
         )

@@ -39,6 +39,6 @@ def truncated_file(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix="copy it again, or restore an older step",
+            fix=fault.fix or "copy it again, or restore an older step",
             go_back=True,
         )

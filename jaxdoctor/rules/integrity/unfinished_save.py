@@ -42,7 +42,7 @@ def unfinished_save(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix="resume from the step before",
+            fix=fault.fix or "resume from the step before",
             go_back=True,
         )
     if not faults and not checkpoint.finished:

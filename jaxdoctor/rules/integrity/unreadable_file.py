@@ -41,4 +41,5 @@ def unreadable_file(checkpoint: Checkpoint) -> Hits:
                 location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
                 message=fault.message,
                 evidence=fault.evidence,
+                fix=fault.fix,
             )

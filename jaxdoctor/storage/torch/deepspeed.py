@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import MissingError
+from jaxdoctor.storage.listed import are_missing
 from jaxdoctor.storage.pickles.parts import Table
 from jaxdoctor.storage.torch.files import TorchFile
-from jaxdoctor.storage.torch.ranks import read_ranks
+from jaxdoctor.storage.torch.ranks import MOST_RANKS, RESTORE, read_ranks
 
 # Older releases left out the "_" before "optim_states".
 NAME = re.compile(
@@ -63,11 +65,43 @@ def read_deepspeed(folder: Path, budget: Budget, *, prefix: str = "") -> Save:
     root = save.group.root
     step = root.get("global_steps") if isinstance(root, Table) else None
     save.step = step if isinstance(step, int) else None
+    save.group.faults += [error.fault(path=str(folder)) for error in _missing_states(_groups(folder), root)]
     tag = dangling_tag(folder.parent)
     if tag is not None:
         error = MissingError(f"{folder.parent / LATEST} names {tag}, which is not there")
         save.group.faults.append(error.fault(path=str(folder.parent / LATEST)))
     return save
+
+
+def _missing_states(groups: Iterable[tuple[str, int]], root: object) -> Iterator[MissingError]:
+    """Model or optimizer states of which no file is left, and model-parallel ranks that lack."""
+    kinds = {kind for kind, _ in groups}
+    if not kinds & {"model_states", "zero_model_states"}:
+        yield MissingError(
+            "it holds optimizer states and no model states: mp_rank_00_model_states.pt is missing",
+            hint=RESTORE,
+        )
+    if "optim_states" not in kinds and _says_partitioned(root):
+        yield MissingError(
+            "it holds no optimizer states, and its model states say that ZeRO wrote them beside",
+            hint="copy them too; resumed without them, training begins with a new optimizer",
+        )
+    world = root.get("mp_world_size") if isinstance(root, Table) else None
+    present = {model for kind, model in groups if kind == "model_states"}
+    if isinstance(world, int) and present and world < MOST_RANKS:
+        lacking = [f"mp_rank_{rank:02d}_model_states.pt" for rank in range(world) if rank not in present]
+        if lacking:
+            yield MissingError(f"{are_missing(lacking)}, of {world} model-parallel ranks", hint=RESTORE)
+
+
+def _says_partitioned(root: object) -> bool:
+    """Whether the optimizer is kept by ZeRO: then the model states hold shapes and no optimizer."""
+    if not isinstance(root, Table) or root.get("optimizer") is not None:
+        return False
+    config = root.get("ds_config")
+    zero = config.get("zero_optimization") if isinstance(config, Table) else None
+    stage = zero.get("stage") if isinstance(zero, Table) else None
+    return root.get("param_shapes") is not None or (isinstance(stage, int) and stage > 0)
 
 
 def _groups(folder: Path) -> dict[tuple[str, int], dict[int, Path]]:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jaxdoctor.facts.checkpoint import Leaf, Values
+from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.blobs import Region, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
-from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, UnfinishedError, noted
+from jaxdoctor.storage.damage import (
+    CorruptError,
+    DamagedError,
+    HostileError,
+    MissingError,
+    UnfinishedError,
+    noted,
+)
 from jaxdoctor.storage.files import inside, size_of
+from jaxdoctor.storage.listed import are_missing
 from jaxdoctor.storage.pickles.files import faults_of, read_stream, wanted_calls
 from jaxdoctor.storage.pickles.parts import Made, Table
+from jaxdoctor.storage.placeholders import insist_data
 from jaxdoctor.storage.shapes import shape
 from jaxdoctor.storage.torch.files import TorchFile, read_torch
 from jaxdoctor.storage.torch.tensors import torch_dtype
 
 METADATA = ".metadata"
+MARK = b"torch.distributed.checkpoint"
+"""What stands in that file, whatever files it names are gone."""
+
 SAMPLED_CHUNKS = 8
 LARGEST_SCALAR = 1 << 20
 """Bytes of a pickled value that is no tensor and that is worth looking at."""
@@ -38,7 +52,9 @@ class _Chunk:
 
 def is_distributed(folder: Candidate) -> bool:
     """Whether a folder is such a checkpoint, finished or not."""
-    return any(name.endswith(".distcp") for name in folder.entries)
+    if any(name.endswith(".distcp") for name in folder.entries):
+        return True
+    return folder.has(METADATA) and MARK in folder.child(METADATA).head
 
 
 def read_distributed(folder: Path, budget: Budget, *, prefix: str = "") -> TorchFile:
@@ -69,21 +85,62 @@ def _add_leaves(fields: Table, folder: Path, prefix: str, budget: Budget, group:
     described, stored = fields.get("state_dict_metadata"), fields.get("storage_data")
     if not isinstance(described, Table) or not isinstance(stored, Table):
         raise CorruptError(f"{METADATA} does not describe a state")
-    chunks = _chunks(stored, folder, group)
+    files = _Files(folder, group)
+    chunks = _chunks(stored, files)
     for name, about in described:
         path = f"{prefix}{str(name)[:500]}"
         with noted(group.faults.append, path=str(folder), leaf=path):
-            _add_leaf(path, about, chunks.get(str(name), []), budget, group)
+            _add_leaf(
+                path, about, chunks.get(str(name), []), budget, group, whole=str(name) not in files.lost
+            )
+    files.note_missing()
 
 
-def _chunks(stored: Table, folder: Path, group: TorchFile) -> dict[str, list[_Chunk]]:
+class _Files:
+    """The files that the metadata names, each opened once, and what lay in those that are not there."""
+
+    def __init__(self, folder: Path, group: TorchFile) -> None:
+        self.folder = folder
+        self.group = group
+        self.regions: dict[str, Region | None] = {}
+        self.missing: list[str] = []
+        self.lost: set[str] = set()
+        """Names of values of which a chunk lay in a file that is missing or damaged."""
+
+    def region(self, name: str, value: str) -> Region | None:
+        """The bytes of a file, of which `value` needs a part."""
+        if name not in self.regions:
+            self.regions[name] = None
+            with noted(self.group.faults.append, path=str(self.folder)):
+                path = inside(self.folder, name)
+                if os.path.lexists(path):
+                    insist_data(Candidate(path))
+                    self.regions[name] = whole_file(path, root=self.folder)
+                else:
+                    self.missing.append(name)
+        if self.regions[name] is None:
+            self.lost.add(value)
+        return self.regions[name]
+
+    def note_missing(self) -> None:
+        """One error for all files that are not there."""
+        if self.missing:
+            error = MissingError(
+                f"{METADATA} names {counted(len(self.regions), 'file')}, of which "
+                f"{are_missing(self.missing)}: {counted(len(self.lost), 'value')} cannot be restored",
+                hint="copy it too, or restore an older step",
+                evidence={"missing": self.missing[:20], "values": len(self.lost)},
+            )
+            self.group.faults.append(error.fault(path=str(self.folder)))
+
+
+def _chunks(stored: Table, files: _Files) -> dict[str, list[_Chunk]]:
     """Where the chunks of each name lie, as far as they lie inside the folder."""
     found: dict[str, list[_Chunk]] = {}
-    files: dict[str, Region | None] = {}
     for index, place in stored:
         try:
             key, at = _fields(index), _fields(place)
-            region = _file(str(at.get("relative_path")), folder, files, group)
+            region = files.region(str(at.get("relative_path")), str(key.get("fqn")))
             if region is None:
                 continue
             offset, length = at.get("offset"), at.get("length")
@@ -92,19 +149,13 @@ def _chunks(stored: Table, folder: Path, group: TorchFile) -> dict[str, list[_Ch
             chunk = _Chunk(region.part(offset, length, f"a chunk of {str(key.get('fqn'))[:200]!r}"))
             found.setdefault(str(key.get("fqn")), []).append(chunk)
         except DamagedError as error:
-            group.faults.append(error.fault(path=str(folder)))
+            files.group.faults.append(error.fault(path=str(files.folder)))
     return found
 
 
-def _file(name: str, folder: Path, files: dict[str, Region | None], group: TorchFile) -> Region | None:
-    if name not in files:
-        files[name] = None
-        with noted(group.faults.append, path=str(folder)):
-            files[name] = whole_file(inside(folder, name), root=folder)
-    return files[name]
-
-
-def _add_leaf(path: str, about: Any, chunks: list[_Chunk], budget: Budget, group: TorchFile) -> None:
+def _add_leaf(
+    path: str, about: Any, chunks: list[_Chunk], budget: Budget, group: TorchFile, *, whole: bool
+) -> None:
     if not isinstance(about, Made):
         raise CorruptError("it is not described")
     if about.name.endswith(":BytesStorageMetadata"):
@@ -119,7 +170,8 @@ def _add_leaf(path: str, about: Any, chunks: list[_Chunk], budget: Budget, group
             Leaf(path=path, dtype="unknown", shape=axes, unsupported="its dtype is none of ours")
         )
         return
-    group.leaves.append(Leaf(path=path, dtype=name, shape=axes, values=_values(path, name, chunks, budget)))
+    values = _values(path, name, chunks, budget) if whole else None
+    group.leaves.append(Leaf(path=path, dtype=name, shape=axes, values=values))
 
 
 def _add_value(path: str, chunks: list[_Chunk], budget: Budget, group: TorchFile) -> None:

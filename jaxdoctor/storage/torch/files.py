@@ -9,11 +9,13 @@ from typing import Any
 from jaxdoctor.facts.checkpoint import Fault, Leaf
 from jaxdoctor.storage.blobs import Blob, Region
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, noted
 from jaxdoctor.storage.files import size_of
 from jaxdoctor.storage.pickles.arrays import Array
 from jaxdoctor.storage.pickles.files import Stream, faults_of, read_stream, tree_of, wanted_calls
 from jaxdoctor.storage.pickles.parts import Made
+from jaxdoctor.storage.placeholders import insist_data
 from jaxdoctor.storage.torch.marks import LEGACY_MAGIC, ROOT_ENDING
 from jaxdoctor.storage.torch.storages import Storages, read_legacy
 from jaxdoctor.storage.torch.tensors import nested_faults, torch_or_numpy
@@ -39,6 +41,7 @@ def read_torch_file(path: Path, budget: Budget, *, prefix: str = "", root: Path 
     """A file of either format. What is wrong with it is among its faults."""
     try:
         region = Region(path=path, start=0, size=size_of(path, root=root), root=root)
+        insist_data(Candidate(path))
     except DamagedError as error:
         return TorchFile(faults=[error.fault(path=str(path))])
     return read_torch(region, budget, prefix=prefix)

@@ -13,6 +13,7 @@ from jaxdoctor.storage.torch.files import TorchFile, read_torch_file
 
 MOST_LISTED = 20
 MOST_RANKS = 100_000
+RESTORE = "copy the files of these ranks, or restore an older step: its process died while it saved"
 
 
 def read_ranks(
@@ -28,6 +29,7 @@ def read_ranks(
     """
     group = TorchFile()
     kinds: dict[str, dict[int, Leaf]] = {}
+    readable: dict[int, Path] = {}
     for rank, path in sorted(files.items()):
         start = f"{prefix}rank_{rank}/"
         file = read_torch_file(path, budget, prefix=start.removesuffix("/"), root=path.parent)
@@ -35,11 +37,13 @@ def read_ranks(
         group.faults += file.faults
         group.bytes_total += file.bytes_total
         group.root = file.root if group.root is None else group.root
+        if file.leaves:
+            readable[rank] = path
         for leaf in file.leaves:
             kinds.setdefault(leaf.path.removeprefix(start), {})[rank] = leaf
     group.faults += _missing(files, world)
     disagreements = [
-        fault for path, leaves in kinds.items() for fault in _compared(path, leaves, files, prefix)
+        fault for path, leaves in kinds.items() for fault in _compared(path, leaves, readable, prefix)
     ]
     group.faults += disagreements[:MOST_LISTED]
     return group
@@ -52,7 +56,7 @@ def _missing(files: Mapping[int, Path], world: int | None) -> list[Fault]:
     if not absent:
         return []
     listed = ", ".join(map(str, absent[:MOST_LISTED]))
-    error = MissingError(f"of {count} ranks, {len(absent)} left no file: {listed}")
+    error = MissingError(f"of {count} ranks, {len(absent)} left no file: {listed}", hint=RESTORE)
     return [error.fault(path=str(folder))]
 
 

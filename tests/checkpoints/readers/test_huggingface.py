@@ -116,6 +116,7 @@ def test_shards_and_adapters(tmp_path):
     placed = {"layer.weight": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": placed}))
     save_file({"lora_A": np.zeros(3, np.float32)}, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text("{}")
 
     checkpoint = read(folder)
 
@@ -151,3 +152,116 @@ def test_damage_is_a_fault_or_nothing(happened):
     """Whatever happens to any of its files, reading ends calmly."""
     with damaged(FIXTURE, happened) as path:
         insist_calm(READER, path)
+
+
+def a_model(folder, shards=3, **tensors):
+    """A sharded model of `shards` tensors, one a shard, with its index."""
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "gpt2", "architectures": ["X"]}))
+    placed = {}
+    for number in range(1, shards + 1):
+        name = f"model-{number:05d}-of-{shards:05d}.safetensors"
+        save_file({f"layer_{number}": np.full(8, number, np.float32)}, folder / name)
+        placed[f"layer_{number}"] = name
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": placed | tensors}))
+    return folder
+
+
+def messages(folder):
+    return [fault.message for fault in read(folder).faults]
+
+
+def test_a_whole_sharded_model(tmp_path):
+    assert messages(a_model(tmp_path / "m")) == []
+
+
+def test_shards_that_are_gone_are_one_error(tmp_path):
+    folder = a_model(tmp_path / "m", shards=5)
+    for number in (2, 3):
+        (folder / f"model-{number:05d}-of-00005.safetensors").unlink()
+
+    (message,) = messages(folder)
+
+    assert message.startswith("model.safetensors.index.json names 5 files, of which model-00002-of-00005.")
+    assert message.endswith("model-00003-of-00005.safetensors are missing")
+
+
+def test_the_index_of_another_sharding(tmp_path):
+    folder = a_model(tmp_path / "m", shards=2)
+    other = {"weight_map": {"layer_1": "model-00001-of-00003.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(other))
+
+    (fault,) = read(folder).faults
+
+    assert "the index is of another sharding" in fault.message
+    assert fault.fix == "write the index anew from the headers of the shards that are there"
+    assert {leaf.path for leaf in read(folder).leaves} == {"model/layer_1", "model/layer_2"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"", "is empty"), (b'{"weight_map": {"lay', "is cut off after 20")]
+)
+def test_a_damaged_index_leaves_the_shards_to_be_judged(tmp_path, content, words):
+    folder = a_model(tmp_path / "m")
+    (folder / "model.safetensors.index.json").write_bytes(content)
+
+    (fault,) = read(folder).faults
+
+    assert (fault.kind, words in fault.message) == ("truncated-file", True)
+    assert len(read(folder).leaves) == 3
+
+
+def test_a_shard_that_is_empty_or_was_never_downloaded(tmp_path):
+    """Each names its file; that its tensors are not there follows from it and is not said as well."""
+    folder = a_model(tmp_path / "m")
+    (folder / "model-00001-of-00003.safetensors").write_bytes(b"")
+    (folder / "model-00003-of-00003.safetensors").write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5000000000\n"
+    )
+
+    assert messages(folder) == [
+        "model-00001-of-00003.safetensors is empty",
+        "model-00003-of-00003.safetensors is a Git LFS pointer: 5 GB were never downloaded",
+    ]
+
+
+def test_tensors_on_one_side_of_the_index_only(tmp_path):
+    """Either way the index is to be written anew."""
+    named = a_model(tmp_path / "named", absent="model-00001-of-00003.safetensors")
+    stored = a_model(tmp_path / "stored")
+    placed = {"layer_1": "model-00001-of-00003.safetensors", "layer_2": "model-00002-of-00003.safetensors"}
+    save_file({"layer_1": np.ones(2), "layer_9": np.ones(2)}, stored / "model-00001-of-00003.safetensors")
+    (stored / "model.safetensors.index.json").write_text(json.dumps({"weight_map": placed}))
+
+    assert messages(named) == [
+        "1 tensor that the index names is not in the shard that it names, the first is 'absent'"
+    ]
+    assert messages(stored)[0] == "1 tensor of the shards is not in the index, the first is 'model/layer_9'"
+    assert {fault.fix for fault in read(named).faults} == {
+        "write the index anew from the headers of the shards"
+    }
+
+
+def test_a_single_file_beside_the_shards(tmp_path):
+    """The same tensors twice are a warning and counted once, others are a note, an adapter is neither."""
+    folder = a_model(tmp_path / "m")
+    save_file({"layer_1": np.ones(8, np.float16)}, folder / "model.safetensors")
+    save_file({"draft": np.ones(8, np.float32)}, folder / "draft.safetensors")
+    save_file({"lora_A": np.ones(8, np.float32)}, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text("{}")
+
+    checkpoint = read(folder)
+
+    assert [fault.kind for fault in checkpoint.faults] == ["tensor-not-indexed", "tensor-stored-twice"]
+    assert sorted(leaf.path for leaf in checkpoint.leaves) == [
+        "adapter/lora_A", "model/draft", "model/layer_1", "model/layer_2", "model/layer_3",
+    ]  # fmt: skip
+
+
+def test_an_adapter_without_tensors(tmp_path):
+    """Whatever lies beside it."""
+    folder = saved(tmp_path)
+    save_file({}, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text("{}")
+
+    assert messages(folder) == ["adapter_model.safetensors holds no tensors"]

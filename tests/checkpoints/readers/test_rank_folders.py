@@ -72,6 +72,36 @@ def test_a_missing_rank_and_another_dtype(tmp_path):
     assert fault.message == "layer.weight is int32 in rank 1 and float32 in rank 0"
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"), [("model", "no model"), ("optim", "no optim"), ("extra_state", "no extra_state")]
+)
+def test_a_kind_of_state_of_which_no_rank_left_a_file(tmp_path, kind, words):
+    """Where all three were saved, model and optimizer belong to each other; the model alone may be meant."""
+    folder = shutil.copytree(RANKS, tmp_path / "actor")
+    for rank in (0, 1):
+        shutil.copy(
+            folder / f"optim_world_size_2_rank_{rank}.pt", folder / f"extra_state_world_size_2_rank_{rank}.pt"
+        )
+    for path in folder.glob(f"{kind}_world_size_*"):
+        path.unlink()
+
+    faults = read(verl, folder).faults
+
+    assert [words in fault.message for fault in faults] == ([] if kind == "extra_state" else [True])
+    alone = shutil.copytree(RANKS, tmp_path / "alone", ignore=shutil.ignore_patterns("optim_*"))
+    assert read(verl, alone).faults == ()
+
+
+def test_a_rank_that_is_empty_is_compared_with_nothing(tmp_path):
+    """One fault, for the file; not one for each leaf that the other rank has."""
+    folder = shutil.copytree(RANKS, tmp_path / "actor")
+    (folder / "model_world_size_2_rank_1.pt").write_bytes(b"")
+
+    (fault,) = read(verl, folder).faults
+
+    assert (fault.kind, fault.message) == ("truncated-file", "model_world_size_2_rank_1.pt is empty")
+
+
 def test_a_checkpoint_of_torch_distributed():
     """Names, dtypes and shapes come from the metadata, values from the ranges that it names."""
     checkpoint = read(torch_distributed, DISTRIBUTED)
@@ -91,6 +121,33 @@ def test_an_unfinished_save_of_torch_distributed(tmp_path):
     (folder / ".metadata").unlink()
 
     assert kinds(read(torch_distributed, folder)) == ["unfinished-save"]
+
+
+def test_torch_distributed_without_the_file_that_its_metadata_names(tmp_path):
+    """The metadata alone makes the folder one, and one error says what cannot be restored."""
+    folder = shutil.copytree(DISTRIBUTED, tmp_path / "lost")
+    (folder / "__0_0.distcp").unlink()
+
+    checkpoint = read(torch_distributed, folder)
+    (fault,) = checkpoint.faults
+
+    assert fault.kind == "missing-file"
+    assert ".metadata names 1 file, of which __0_0.distcp is missing" in fault.message
+    assert leaves(checkpoint)["model.w"].shape == (3, 4)
+    assert all(leaf.values is None and leaf.unsupported is None for leaf in checkpoint.leaves)
+
+
+def test_torch_distributed_with_a_file_that_is_empty(tmp_path):
+    folder = shutil.copytree(DISTRIBUTED, tmp_path / "lost")
+    (folder / "__0_0.distcp").write_bytes(b"")
+
+    assert [fault.message for fault in read(torch_distributed, folder).faults] == ["__0_0.distcp is empty"]
+
+
+def test_another_file_of_that_name_is_no_checkpoint(tmp_path):
+    (tmp_path / ".metadata").write_bytes(b"\x80\x02}q\x00.")
+
+    assert not knows(torch_distributed.READER, tmp_path)
 
 
 @pytest.mark.parametrize("name", [b"../0_0.distcp", b"/tmp/00.distcp"])
@@ -128,6 +185,21 @@ def test_zero(tmp_path):
     assert found["model_states/rank_0/module/w"].dtype == "bfloat16"
     assert values(found["optim_states/rank_1/optimizer_state_dict/fp32_flat_groups/0"]) == [1] * 4
     assert not knows(deepspeed.READER, ZERO)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [("*model_states.pt", "no model states"), ("*optim_states.pt", "no optimizer states")],
+)
+def test_zero_without_a_kind_of_state(tmp_path, pattern, words):
+    """The model states say that ZeRO keeps the optimizer beside them."""
+    folder = shutil.copytree(ZERO / "global_step10", tmp_path / "global_step10")
+    for path in folder.glob(pattern):
+        path.unlink()
+
+    (fault,) = read(deepspeed, folder).faults
+
+    assert (fault.kind, words in fault.message) == ("missing-file", True)
 
 
 def test_what_zero_lost(tmp_path):
