@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,6 @@ NAMES = {
     "integer": "a whole number",
     "number": "a number",
     "boolean": "true or false",
-}
-
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
 }
 
 YAML_WORDS = {True: "on", False: "off"}
@@ -47,84 +38,87 @@ def check(document: Located, path: Path) -> None:
     """Insists that the document fits the schema.
 
     Raises:
-        ConfigError: it does not; the message names the line.
+        ConfigError: it does not; the message names the first line that is wrong.
     """
-    _Checker(path).check(document, schema(), "the configuration")
+    from jsonschema import Draft202012Validator
+
+    found = [
+        (node.line or 0, len(error.absolute_path), _message(error, node), node)
+        for error in Draft202012Validator(schema()).iter_errors(document.plain)
+        if not _is_word(error)
+        for node in [_node(document, error.absolute_path)]
+    ]
+    if not found:
+        return
+    _, _, (line, message, hint), _ = min(found, key=lambda one: (one[2][0] or 0, one[1]))
+    where = f"{path}:{line}" if line else str(path)
+    raise ConfigError(f"{where}: {message}", hint=hint)
 
 
-class _Checker:
-    """The part of JSON Schema that our schema uses."""
+def _is_word(error: Any) -> bool:
+    """Whether a boolean stands where `off` or `on` was written."""
+    return (
+        error.validator == "enum"
+        and isinstance(error.instance, bool)
+        and YAML_WORDS[error.instance] in error.validator_value
+    )
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
-    def check(self, node: Located, rule: dict[str, Any], name: str) -> None:
-        rule = {**schema()["$defs"][rule["$ref"].rpartition("/")[2]], **rule} if "$ref" in rule else rule
-        if "enum" in rule:
-            self._enum(node, rule["enum"], name)
-        if "type" in rule:
-            self._type(node, rule["type"], name)
-        if isinstance(node.value, dict):
-            self._mapping(node, rule, name)
-        elif isinstance(node.value, list):
-            for item in node.value:
-                self.check(item, rule.get("items", {}), f"an entry of {name}")
-        else:
-            self._bounds(node, rule, name)
+def _node(document: Located, path: Iterable[str | int]) -> Located:
+    for step in path:
+        document = document.value[step]
+    return document
 
-    def _enum(self, node: Located, words: list[str], name: str) -> None:
-        value = YAML_WORDS.get(node.value, node.value) if isinstance(node.value, bool) else node.value
-        if value not in words:
-            near = difflib.get_close_matches(str(value), words, n=1)
-            hint = f"did you mean {near[0]!r}? known are" if near else "known are"
-            raise self._error(node.line, f"{name} cannot be {value!r}", f"{hint} {', '.join(words)}")
 
-    def _type(self, node: Located, kind: str, name: str) -> None:
-        fits = isinstance(node.value, TYPES[kind])
-        if isinstance(node.value, bool) and kind in {"integer", "number"}:
-            fits = False
-        if not fits:
-            shown = {dict: "a mapping", list: "a list", type(None): "nothing"}.get(
-                type(node.value), f"{node.value!r}"
+Told = tuple[int | None, str, str]
+"""A line, what is wrong in it, and what to do."""
+
+
+def _message(error: Any, node: Located) -> Told:
+    name, value, rule = _called(list(error.absolute_path)), error.instance, error.validator_value
+    line, message, hint = node.line, f"{name} is {value!r}", ""
+    match error.validator:
+        case "additionalProperties":
+            return _unknown_key(error, node, name)
+        case "required":
+            key = next(key for key in rule if key not in value)
+            message, hint = (
+                f"{name} lacks {key!r}",
+                f"add it: {error.schema['properties'][key]['description']}",
             )
-            raise self._error(node.line, f"{name} is {shown}", f"it must be {NAMES[kind]}")
+        case "oneOf":
+            words = " or ".join(repr(choice["required"][0]) for choice in rule)
+            message, hint = f"{name} needs either {words}", "give one of the two, not both"
+        case "enum":
+            near = difflib.get_close_matches(str(value), rule, n=1)
+            known = f"did you mean {near[0]!r}? known are" if near else "known are"
+            message, hint = f"{name} cannot be {value!r}", f"{known} {', '.join(rule)}"
+        case "type":
+            shown = {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value), f"{value!r}")
+            message, hint = f"{name} is {shown}", f"it must be {NAMES[rule]}"
+        case "minimum":
+            hint = f"it must be at least {rule}"
+        case "maximum":
+            hint = f"it must be at most {rule}"
+        case "exclusiveMinimum":
+            hint = f"it must be more than {rule}"
+        case "pattern":
+            hint = "say why, in a few words"
+        case _:
+            hint = str(error.message)
+    return line, message, hint
 
-    def _mapping(self, node: Located, rule: dict[str, Any], name: str) -> None:
-        known, others = rule.get("properties", {}), rule.get("additionalProperties", True)
-        for key, value in node.value.items():
-            if key not in known and others is False:
-                raise self._unknown(key, node, list(known), name)
-            if key in known or isinstance(others, dict):
-                self.check(value, known.get(key, others), f"{key!r}")
-        for key in rule.get("required", ()):
-            if key not in node.value:
-                raise self._error(node.line, f"{name} lacks {key!r}", known[key]["description"])
-        choices = [choice["required"][0] for choice in rule.get("oneOf", ())]
-        if choices and sum(key in node.value for key in choices) != 1:
-            words = " or ".join(map(repr, choices))
-            raise self._error(node.line, f"{name} needs either {words}", "give one of the two, not both")
 
-    def _unknown(self, key: str, node: Located, known: list[str], name: str) -> ConfigError:
-        near = difflib.get_close_matches(key.replace("_", "-"), known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        line = node.key_lines.get(key)
-        return self._error(line, f"{name} has no key {key!r}", f"{hint}known are {', '.join(known)}")
+def _unknown_key(error: Any, node: Located, name: str) -> Told:
+    known = list(error.schema.get("properties", {}))
+    key = next(key for key in error.instance if key not in known)
+    near = difflib.get_close_matches(key.replace("_", "-"), known, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return node.key_lines.get(key), f"{name} has no key {key!r}", f"{hint}known are {', '.join(known)}"
 
-    def _bounds(self, node: Located, rule: dict[str, Any], name: str) -> None:
-        value = node.value
-        wrong = (
-            ("minimum" in rule and value < rule["minimum"], f"it must be at least {rule.get('minimum')}"),
-            ("maximum" in rule and value > rule["maximum"], f"it must be at most {rule.get('maximum')}"),
-            (
-                "exclusiveMinimum" in rule and not value > rule["exclusiveMinimum"],
-                f"it must be more than {rule.get('exclusiveMinimum')}",
-            ),
-            ("minLength" in rule and len(value.strip()) < rule["minLength"], "say why, in a few words"),
-        )
-        for is_wrong, hint in wrong:
-            if is_wrong:
-                raise self._error(node.line, f"{name} is {value!r}", hint)
 
-    def _error(self, line: int | None, message: str, hint: str) -> ConfigError:
-        where = f"{self.path}:{line}" if line else str(self.path)
-        return ConfigError(f"{where}: {message}", hint=hint)
+def _called(path: list[str | int]) -> str:
+    """What a value is called: its key, or an entry of its list."""
+    if not path:
+        return "the configuration"
+    return f"{path[-1]!r}" if isinstance(path[-1], str) else f"an entry of {_called(path[:-1])}"

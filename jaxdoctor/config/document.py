@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,43 +119,96 @@ class _Yaml:
 
 
 def _from_toml(path: Path) -> Located:
-    text = _text(path)
+    import tomlkit
+    from tomlkit.exceptions import ParseError, TOMLKitError
+
     try:
-        table: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = tomlkit.parse(_text(path))
+    except (ParseError, TOMLKitError) as error:
+        line = getattr(error, "line", None)
+        where = f"{path}:{line}" if line else str(path)
         raise ConfigError(
-            f"{path} is no TOML: {error}", hint="look at the line and the one before"
+            f"{where} is no TOML: {error}", hint="look at the line and the one before"
         ) from error
+    table: Any = document
     for name in TABLE:
         table = table.get(name, {})
-    return _Toml(text).located(table, None)
+    return _Toml(document).located(table)
 
 
 class _Toml:
-    """`tomllib` keeps no lines: a key stands in the first one after the table's head that begins with it."""
+    """TOML into located values.
 
-    def __init__(self, text: str) -> None:
-        self.lines = text.splitlines()
-        heads = (
-            index
-            for index, line in enumerate(self.lines)
-            if re.match(r"\s*\[+\s*tool\s*\.\s*jaxdoctor", line)
-        )
-        self.head = next(heads, 0)
+    tomlkit writes a document as it was read, with comments, and says no lines. So each item gets a comment
+    that is a mark, and its line is that of the mark in the text that is written.
+    """
 
-    def located(self, value: Any, line: int | None) -> Located:
-        if isinstance(value, dict):
-            lines = {key: self._line(key) for key in value}
-            return Located({key: self.located(item, lines[key]) for key, item in value.items()}, line, lines)
-        if isinstance(value, list):
-            return Located([self.located(item, line) for item in value], line, {})
-        return Located(value, line, {})
+    def __init__(self, document: Any) -> None:
+        self.document = document
+        self.marked: dict[int, str] = {}
 
-    def _line(self, key: str) -> int | None:
-        pattern = re.compile(
-            rf"""[\[{{,.\s]*["']?{re.escape(key)}["']?\s*[=\].]|.*[{{,\s]{re.escape(key)}\s*="""
-        )
-        found = (
-            index + 1 for index, line in enumerate(self.lines) if index >= self.head and pattern.match(line)
-        )
-        return next(found, None)
+    def located(self, table: Any) -> Located:
+        import tomlkit
+
+        if not table:
+            return Located({}, None, {})
+        for item in _items(table):
+            self.marked[id(item)] = mark = f"{MARK}{len(self.marked)}:"
+            item.comment(mark)
+        lines = {
+            f"{MARK}{number}:": index
+            for index, line in enumerate(tomlkit.dumps(self.document).splitlines(), 1)
+            for number in re.findall(rf"{MARK}(\d+):", line)
+        }
+        # The line of a mark is where a value ends, which is where it begins unless it spans several.
+        return self._located(table, None, lines)
+
+    def _located(self, item: Any, line: int | None, lines: Mapping[str, int]) -> Located:
+        at = lines.get(self.marked.get(id(item), ""), line)
+        if at is not None and not _is_table(item) and id(item) in self.marked:
+            at -= item.as_string().count("\n")
+        if isinstance(item, Mapping):
+            values = {str(key): self._located(value, at, lines) for key, value in item.items()}
+            return Located(values, at, {key: value.line for key, value in values.items()})
+        if isinstance(item, list):
+            elements = list(self._elements(item, at, lines))
+            return Located(elements, at or next((one.line for one in elements), None), {})
+        return Located(item.unwrap() if hasattr(item, "unwrap") else item, at, {})
+
+    def _elements(self, items: Any, line: int | None, lines: Mapping[str, int]) -> Iterator[Located]:
+        """Elements of an array in one value stand where their text does, one after the other."""
+        text = "" if _is_table(items) else items.as_string()
+        reached = 0
+        for item in items:
+            own = None if _is_table(item) else item.as_string()
+            if own is not None and line is not None and own in text[reached:]:
+                reached = text.index(own, reached)
+                yield self._located(item, line + text[:reached].count("\n"), lines)
+                reached += len(own)
+            else:
+                yield self._located(item, line, lines)
+
+
+MARK = "jaxdoctor-line-"
+
+
+def _is_table(item: Any) -> bool:
+    from tomlkit.items import AoT, Table
+
+    return isinstance(item, AoT | Table)
+
+
+def _items(table: Any) -> Iterator[Any]:
+    """A table's items at every depth that take a comment: those of an array or an inline table take none."""
+    from tomlkit.items import AoT, Table
+
+    if isinstance(table, Table):
+        yield table
+    for item in table.values():
+        if isinstance(item, AoT):
+            for entry in item:
+                yield from _items(entry)
+        elif isinstance(item, Table):
+            yield from _items(item)
+        elif hasattr(item, "comment"):
+            yield item

@@ -1,21 +1,31 @@
-"""What `--verbose` tells on stderr. Importing `logging` would cost every command more than this file."""
+"""What `--verbose` writes to stderr, through `logging`, which no other call has to import."""
 
 from __future__ import annotations
 
-import sys
-import time
+from typing import TYPE_CHECKING
 
-_STARTED = time.monotonic()
-_wanted = False
+if TYPE_CHECKING:
+    import logging
+
+NAME = "jaxdoctor"
+
+_logger: logging.Logger | None = None
 
 
 def listen() -> None:
-    """From here on, what is told is written."""
-    global _wanted  # noqa: PLW0603 (one stderr, one decision for the process)
-    _wanted = True
+    """From here on messages are written, with the milliseconds since logging began."""
+    global _logger  # noqa: PLW0603 (one stderr, one decision for the process)
+    import logging  # noqa: PLC0415 (a tenth of the time of a small scan)
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(relativeCreated)7.0f ms  %(message)s"))
+    _logger = logging.getLogger(NAME)
+    _logger.addHandler(handler)
+    _logger.setLevel(logging.DEBUG)
+    _logger.propagate = False
 
 
 def tell(message: str) -> None:
-    """Says what is being done, with the milliseconds since the start, to whoever asked with `--verbose`."""
-    if _wanted:
-        print(f"{1000 * (time.monotonic() - _STARTED):7.0f} ms  {message}", file=sys.stderr)  # noqa: T201 (stderr)
+    """Logs what is being done."""
+    if _logger is not None:
+        _logger.debug("%s", message)

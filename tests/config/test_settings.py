@@ -133,7 +133,7 @@ def test_pyproject_says_the_same_as_yaml(tmp_path):
         ("level: yes", ":1: 'level' is True", "it must be a whole number"),
         ("\nprobe:\n- steps: 3", ":3: an entry of 'probe' needs either 'model' or 'scenario'", "one of"),
         ("probe:\n- {model: a, scenario: b}", ":2: an entry of 'probe' needs either", "one of the two"),
-        ("ignore:\n- rule: JD101", ":2: an entry of 'ignore' lacks 'reason'", "every format shows it"),
+        ("ignore:\n- rule: JD101", ":2: an entry of 'ignore' lacks 'reason'", "add it: Why"),
         ("ignore:\n- rule: JD101\n  reason: ' '", ":3: 'reason' is ' '", "say why"),
         ("fail-on: eror", ":1: 'fail-on' cannot be 'eror'", "did you mean 'error'?"),
         ("select: [JD101, tf32-by-defualt]", ":1: there is no rule named 'tf32-by-defualt'",
@@ -163,6 +163,56 @@ def test_toml_names_lines_too(tmp_path):
 
     assert said.startswith(":8: an entry of 'scan' has no key 'deepth'")
     assert "did you mean 'depth'?" in hint
+
+
+def test_toml_names_the_line_of_the_entry_that_is_wrong(tmp_path):
+    """The same key stands in a healthy entry before it, in a comment and in a string."""
+    text = '''
+[project]
+description = """
+depth = 'nothing'
+"""
+
+[tool.ruff]
+line-length = 100
+
+[[tool.jaxdoctor.scan]]
+path = "a"
+depth = "deep"
+
+[[tool.jaxdoctor.scan]]
+path = "b"
+# depth = "deep"
+depth = "deepp"
+
+[tool.jaxdoctor]
+ignore = [
+  {rule = "JD101", reason = "known"},
+  {rule = "JD102", reazon = "known"},
+]
+'''
+    said, _ = refused(tmp_path, text, "pyproject.toml")
+    assert said.startswith(":17: 'depth' cannot be 'deepp'")
+
+    said, _ = refused(tmp_path, text.replace("deepp", "deep"), "pyproject.toml")
+    assert said.startswith(":22: an entry of 'ignore'")
+
+
+def test_toml_that_cannot_be_parsed_names_the_line(tmp_path):
+    said, hint = refused(tmp_path, "[project]\nname = 'x'\n[tool.jaxdoctor]\nlevel = = 2\n", "pyproject.toml")
+
+    assert said.startswith(":4 is no TOML")
+    assert "the line and the one before" in hint
+
+
+def test_entries_know_their_lines_in_both_forms(tmp_path):
+    yaml = loaded(tmp_path, "scan:\n- path: a\n\n- path: b\n")
+    toml = loaded(
+        tmp_path, "[[tool.jaxdoctor.scan]]\npath='a'\n\n[[tool.jaxdoctor.scan]]\npath='b'\n", "pyproject.toml"
+    )
+
+    assert [entry.at.rpartition(":")[2] for entry in yaml.scans] == ["2", "4"]
+    assert [entry.at.rpartition(":")[2] for entry in toml.scans] == ["1", "4"]
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", None])
