@@ -13,6 +13,7 @@ import datetime as dt
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _card() -> Card:
     """The card that JAX computes on; asked without measuring anything."""
-    device = run(SURVEY, (), 0.0, time_limit=LOOK_SECONDS, subject="the look at this device").accelerator
+    device = run(
+        SURVEY((), 0.0), deadline=time.monotonic() + LOOK_SECONDS, subject="the look at this device"
+    ).accelerator
     if device.platform != "gpu":
         raise NothingExaminedError(
             f"there is no GPU to calibrate with: JAX computes on {device.name}",
@@ -95,8 +98,8 @@ def _card() -> Card:
 
 def _controls(machine: Machine, time_limit: float) -> tuple[Delivery, ...]:
     survey = run(
-        SURVEY, CONTROLS, time_limit * 0.8, environment=machine.variables, time_limit=time_limit,
-        subject="the controls",
+        SURVEY(CONTROLS, time_limit * 0.8), environment=machine.variables,
+        deadline=time.monotonic() + time_limit, subject="the controls",
     )  # fmt: skip
     return tuple(survey.products)
 

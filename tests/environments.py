@@ -1,6 +1,6 @@
 """Environments and deliveries, built in a line each."""
 
-from jaxdoctor.facts.environment import Accelerator, Environment
+from jaxdoctor.facts.environment import Accelerator, Environment, Software
 from jaxdoctor.machine.card import card_named
 from jaxdoctor.machine.expected import deliveries_of_card
 
@@ -40,6 +40,11 @@ def environment(card="rtx-4090", *, versions=None, **fields):
         }
         | fields,
     )
+
+
+def software(*, versions=None, **fields):
+    """Packages that fit one another, and what is changed about them."""
+    return Software(versions=VERSIONS | (versions or {}), **fields)
 
 
 def deliveries(card="rtx-4090", jaxlib="0.10.2", **fields):

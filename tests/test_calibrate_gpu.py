@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from jaxdoctor.facts.delivery import MEASURED, Deliveries
+from jaxdoctor.facts.environment import Software
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32, F64, TF32, Precision
 from jaxdoctor.facts.trial import Kind, Trial
@@ -63,7 +64,9 @@ def test_the_result_compares_products_controls_and_failure_shares(calibrate_gpu)
     found = ran(deliveries("h200"))
     worse = replace(found.products[0], mantissa_bits=7)
     machine = Machine(
-        environment=environment("h200"), deliveries=replace(found, products=(worse, *found.products[1:]))
+        environment=environment("h200"),
+        software=Software(versions={}),
+        deliveries=replace(found, products=(worse, *found.products[1:])),
     )
     controls = ran(deliveries("h200", settings=["TF32_TF32_F32"])).products
     default = Precision(name="default", mantissa_bits=10, jax_setting="default")

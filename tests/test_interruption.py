@@ -11,6 +11,7 @@ import pytest
 
 from jaxdoctor.checkpoints import scan
 from jaxdoctor.facts.delivery import Deliveries
+from jaxdoctor.facts.environment import Software
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.models.scenario import SCENARIOS, scenario_path
@@ -44,7 +45,11 @@ def test_a_scan_keeps_the_checkpoints_that_it_read(tmp_path, monkeypatch):
 @pytest.fixture
 def machine(monkeypatch):
     """A machine that was looked at, and a rollout that is interrupted."""
-    seen = Machine(environment=environment(), deliveries=Deliveries(machine="x", products=()))
+    seen = Machine(
+        environment=environment(),
+        software=Software(versions={}),
+        deliveries=Deliveries(machine="x", products=()),
+    )
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt

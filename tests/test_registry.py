@@ -6,7 +6,7 @@ from jaxdoctor.checkpoints.scan import FAMILIES
 from jaxdoctor.rules.rule import RULES
 
 FACTS = {
-    "environment": {"Environment", "Deliveries"},
+    "environment": {"Environment", "Deliveries", "Software"},
     "precision": {"Outcome", "Demand"},
     "model": {"Model"},
     "values": {"Checkpoint", "Series"},

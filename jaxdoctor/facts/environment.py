@@ -97,3 +97,20 @@ class Environment:
     def device(self) -> Accelerator:
         """The one that JAX computes on here, whichever is judged."""
         return self.here or self.accelerator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Software:
+    """The packages of the environment that is examined, and whether they fit one another."""
+
+    versions: Mapping[str, str | None]
+    """By distribution name; None: not installed."""
+
+    unimportable: Mapping[str, str] = field(default_factory=dict)
+    """Of "mujoco", "mujoco.mjx" and "warp": what importing it raised; found in a child."""
+
+    missing_files: Mapping[str, int] = field(default_factory=dict)
+    """By distribution name: how many of the files that its installer wrote are gone."""
+
+    warp_pinned: str | None = None
+    """The version of warp-lang that the installed mujoco-mjx names in its extra `warp`."""

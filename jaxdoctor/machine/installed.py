@@ -26,6 +26,8 @@ DISTRIBUTIONS = (
     "jax-cuda12-plugin",
     "jax-cuda13-plugin",
     "mujoco",
+    "mujoco-core",
+    "mujoco-studio",
     "mujoco-mjx",
     "brax",
     "playground",

@@ -8,18 +8,19 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 from jaxdoctor.facts.delivery import SETTINGS, X64, Deliveries, Delivery
-from jaxdoctor.facts.environment import Accelerator, Environment
+from jaxdoctor.facts.environment import Accelerator, Environment, Software
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import Precision
 from jaxdoctor.machine.card import ANY_TF32, HERE, Card, card_named, card_of_device_kind
 from jaxdoctor.machine.cores import pool_threads, usable_cores
 from jaxdoctor.machine.devices import PRECISION_VARIABLE, Look
 from jaxdoctor.machine.expected import deliveries_of_card, level_of
+from jaxdoctor.machine.imports import Imports, tried_imports
 from jaxdoctor.machine.installed import versions_examined
 from jaxdoctor.machine.measured import Survey
 from jaxdoctor.machine.nvidia import NvidiaSmi, ask_nvidia_smi, kernel_driver
@@ -29,6 +30,9 @@ from jaxdoctor.workers.interpreter import chosen, is_another, other_environment
 from jaxdoctor.workers.progress import SILENT, Progress
 
 OVERRIDE_VARIABLE = "NVIDIA_TF32_OVERRIDE"
+
+WARP_VARIABLE = "MJX_GPU_DEFAULT_WARP"
+"""Set to true, it has MJX compute in Warp on a GPU where the code does not say `impl`."""
 
 NEAR = 0.8
 """A JAX_* variable that JAX does not know is taken for a mistyped one from this similarity on."""
@@ -58,6 +62,7 @@ class Machine:
     """What a probe has to know about the machine."""
 
     environment: Environment
+    software: Software
     deliveries: Deliveries
     """What is judged: measured here, or expected of the card that is asked about."""
 
@@ -89,7 +94,7 @@ class Machine:
     @property
     def facts(self) -> tuple[Any, ...]:
         """What the rules judge."""
-        return self.environment, self.deliveries
+        return self.environment, self.deliveries, self.software
 
 
 def examine_machine(
@@ -109,21 +114,22 @@ def examine_machine(
     """
     asked = None if card == HERE else card_named(card)
     look = Look(time.monotonic() + time_limit, progress)
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         smi = pool.submit(ask_nvidia_smi)
+        imports = pool.submit(tried_imports, os.environ, time.monotonic() + time_limit)
         earlier = StoredSurveys(smi.result(), os.environ, measured=asked is None) if stored else None
         surveys = earlier.load() if earlier is not None else None
         if surveys is not None:
             look.surveys += surveys
         else:
             look.survey(measure=asked is None)
+        tried = imports.result()
     if earlier is not None and surveys is None and look.is_whole:
         earlier.save(look.surveys)
-    return _machine(asked, look, smi)
+    return _machine(asked, look, smi.result(), tried)
 
 
-def _machine(asked: Card | None, look: Look, smi: Future[NvidiaSmi]) -> Machine:
-    answer = smi.result()
+def _machine(asked: Card | None, look: Look, answer: NvidiaSmi, imports: Imports) -> Machine:
     survey = look.surveys[0] if look.surveys else None
     here = _with_driver(survey.accelerator if survey else UNKNOWN, answer)
     judged = asked or _stand_in(here, answer)
@@ -157,10 +163,16 @@ def _machine(asked: Card | None, look: Look, smi: Future[NvidiaSmi]) -> Machine:
     trouble = [Skipped(subject="nvidia-smi", reason=answer.trouble)] if answer.trouble else []
     return Machine(
         environment=environment,
+        software=Software(
+            versions=versions,
+            unimportable=imports.unimportable,
+            missing_files=imports.missing_files,
+            warp_pinned=imports.warp_pinned,
+        ),
         deliveries=deliveries,
         measured=measured if measured.products else None,
         variables=look.variables,
-        skipped=(*look.skipped, *trouble),
+        skipped=(*look.skipped, *trouble, *imports.skipped),
     )
 
 
@@ -204,7 +216,7 @@ def _environment(
         settings={
             name: value
             for name, value in sorted(os.environ.items())
-            if name.startswith("JAX_") or name == OVERRIDE_VARIABLE
+            if name.startswith("JAX_") or name in {OVERRIDE_VARIABLE, WARP_VARIABLE}
         },
         refused_settings=look.refusals.settings,
         unread_settings=_unread(survey.options) if survey else {},

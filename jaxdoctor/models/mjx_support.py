@@ -19,6 +19,7 @@ from jaxdoctor.facts.model import Feature
 from jaxdoctor.models.contacts import geom_pairs
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.lines import element_line
+from jaxdoctor.models.mjx_model import mjx_pair
 
 GEOM = mujoco.mjtGeom
 PAIRS = {
@@ -228,7 +229,7 @@ def try_mjx(model: mujoco.MjModel, argument: str) -> None:
     from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
 
     with mjx_refusals(model, argument):
-        jax.eval_shape(mjx.step, mjx.put_model(model), mjx.make_data(model))
+        jax.eval_shape(mjx.step, *mjx_pair(model))
 
 
 def _refusal(argument: str, complaint: str, features: list[Feature]) -> UnsupportedModelError:

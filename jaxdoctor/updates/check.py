@@ -13,10 +13,12 @@ from jaxdoctor.checkpoints.reader import READERS, describe
 from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.errors import UsageError, WorkerError
 from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.environment import Software
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.parameters import Parameter, is_spec, parse
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.signature import Fate, Signature
+from jaxdoctor.machine.installed import versions_examined
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
@@ -111,7 +113,7 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
         command="check-update",
         subject=f"{wish.named}, whose code was executed",
         examined=len(traced),
-        findings=tuple(diagnose(traced)),
+        findings=tuple(diagnose([*traced, Software(versions={"jax": versions_examined()["jax"]})])),
         signatures=tuple(signatures),
         skipped=tuple(dict.fromkeys(skipped)),
     )

@@ -11,6 +11,7 @@ from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.facts.model import Model
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inspect import inspect_model
+from jaxdoctor.models.mjx_model import mjx_pair
 from jaxdoctor.models.mjx_support import mjx_refusals, refused, try_mjx
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
@@ -89,7 +90,7 @@ def simulation(model: Any, argument: str = "the model") -> Simulation:
     from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
 
     with mjx_refusals(model, argument):
-        parameters, blank = mjx.put_model(model), mjx.make_data(model)
+        parameters, blank = mjx_pair(model)
     return Simulation(
         step=lambda parameters, data, ctrl: mjx.step(parameters, data.replace(ctrl=ctrl)),
         parameters=parameters,
