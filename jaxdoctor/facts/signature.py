@@ -98,6 +98,15 @@ class SourceLine:
     library: bool = False
     """The place is in an installed package, where the user cannot mend it."""
 
+    package: str | None = None
+    """The line of an installed package inside it: "optax/_src/transform.py:120"."""
+
+    direct: bool = False
+    """What this line computes is the leaf, nothing is done to it elsewhere."""
+
+    scales: bool = False
+    """The operand multiplies the leaf itself, as a decay does an average."""
+
     through: tuple[str, ...] = ()
     """The calls that lead there, outermost first: "train.py:30 in update"."""
 
@@ -108,8 +117,13 @@ class SourceLine:
             return ", being an argument as it is"
         quoted = f": {self.source}" if self.source else ""
         if self.partner:
-            return f", where a {self.partner} operand promotes it{quoted}"
+            return f", where a {self.partner} operand promotes it{self.inside}{quoted}"
         return f", by {self.primitive}{quoted}" if quoted else ""
+
+    @property
+    def inside(self) -> str:
+        """As in " (in optax/_src/transform.py:120)"; empty where the user's own line does it."""
+        return f" (in {self.package})" if self.package else ""
 
     @property
     def place(self) -> str:
@@ -118,8 +132,24 @@ class SourceLine:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cure:
+    """A change that was applied to the traced update, which was then traced again."""
+
+    text: str
+    """What to do: "make ret as jnp.float32(0)"."""
+
+    tried: str
+    """What came of it: "tried: settles at once"."""
+
+    @property
+    def told(self) -> str:
+        """Both: "make ret as jnp.float32(0) (tried: settles at once)"."""
+        return f"{self.text} ({self.tried})"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LeafSignature:
-    """One leaf of the state, before and after one call."""
+    """One leaf of the state, before the first call and after the call from which on it stays."""
 
     path: str
     dtype_in: str | None
@@ -134,6 +164,12 @@ class LeafSignature:
     weak_out: bool = False
     sites: tuple[SourceLine, ...] = ()
     """Where the dtype or the weak type changed, the likeliest place first."""
+
+    call: int = 1
+    """The call in which it first changes, counted from 1."""
+
+    cure: Cure | None = None
+    """What was tried and makes the change go away."""
 
     @property
     def before(self) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxdoctor.facts.finding import Hit, Severity
-from jaxdoctor.facts.signature import LeafSignature, Signature
+from jaxdoctor.facts.signature import Change, LeafSignature, Signature
 from jaxdoctor.rules.rule import Hits, rule
-
-CAST = "return jax.tree.map(lambda new, old: new.astype(old.dtype), new_state, state)"
 
 
 @rule("JD501", Severity.ERROR)
@@ -29,14 +27,14 @@ def state_dtype_drifts(signature: Signature) -> Hits:
 
     ## What to do
 
-    Cast at the place that the finding names, or make the state's dtypes a contract at the end of the update:
+    The finding names a cure that was applied to the traced update, which was then traced again: to cast the
+    result of a line back, to make the leaf with the dtype that it comes out with, or, around an optimizer
+    that you cannot edit, `jaxdoctor.remedies.stable_dtypes(transform)`.
 
-    ```python
-    return jax.tree.map(lambda new, old: new.astype(old.dtype), new_state, state)
-    ```
-
-    Around an optax transformation that you cannot edit, `jaxdoctor.remedies.stable_dtypes(transform)` does
-    the same.
+    An integer that becomes a float is made as a float: cast back, every fraction is cut off. A decay such as
+    0.999 is never made narrower: in bfloat16 it is 1. And a bfloat16 average whose decay is above 0.996
+    stands still: keep it in float32. A weak leaf, made of a Python number, is a warning: `lax.scan` takes
+    on what comes out, and jit compiles once more.
 
     ## Example
 
@@ -59,18 +57,21 @@ def state_dtype_drifts(signature: Signature) -> Hits:
             location=signature.location(leaf.path, site),
             message=(
                 f"{leaf.path}{several} in as {leaf.before} and {comes} out as {leaf.after}"
-                f"{site.cause if site else ''}{signature.context}"
+                f"{site.cause if site else ''}{_cost(signature, leaves)}{signature.context}"
             ),
             evidence={
                 "leaves": [each.path for each in leaves],
                 "before": leaf.before,
                 "after": leaf.after,
+                "call": leaf.call,
+                "cures": sorted({each.cure.told for each in leaves if each.cure is not None}),
                 "sites": [site.place for site in leaf.sites],
                 "through": list(site.through) if site else [],
                 "loop_error": signature.loop_error,
                 "setting": signature.setting,
             },
             fix=_fix(signature, leaf),
+            severity=Severity.WARNING if all(_is_promoted_by_scan(each) for each in leaves) else None,
         )
 
 
@@ -79,15 +80,27 @@ def _together(signature: Signature) -> Iterator[list[LeafSignature]]:
     groups: dict[object, list[LeafSignature]] = {}
     for leaf in signature.leaves:
         if leaf.dtype_changes and leaf.shape_in == leaf.shape_out:
-            cause = (leaf.dtype_in, leaf.dtype_out, leaf.sites[0].place if leaf.sites else None)
+            cause = (leaf.dtype_in, leaf.weak_in, leaf.dtype_out, leaf.sites[0].place if leaf.sites else None)
             groups.setdefault(cause, []).append(leaf)
     yield from groups.values()
 
 
-def _fix(signature: Signature, leaf: LeafSignature) -> str:
+def _is_promoted_by_scan(leaf: LeafSignature) -> bool:
+    """A weak leaf takes on the dtype that comes out, also in a scan: one compile more, and no error."""
+    return leaf.weak_in and leaf.change is not Change.NARROWS
+
+
+def _cost(signature: Signature, leaves: list[LeafSignature]) -> str:
+    if all(_is_promoted_by_scan(leaf) for leaf in leaves):
+        return "; lax.scan accepts it, and jit compiles once more"
+    if signature.donated:
+        return "; its donated buffer cannot be used again"
+    return ""
+
+
+def _fix(signature: Signature, leaf: LeafSignature) -> str | None:
+    if leaf.cure is not None:
+        return leaf.cure.told
     if signature.results:
         return "wrap the transformation: jaxdoctor.remedies.stable_dtypes(transform)"
-    site = leaf.sites[0] if leaf.sites else None
-    if site is not None and site.partner and site.partner.endswith("[]") and site.file:
-        return f"at {site.place}, cast the {site.partner} operand with .astype(jnp.{site.dtype_from})"
-    return f"end the update with: {CAST}"
+    return None

@@ -51,5 +51,5 @@ def state_tree_changes(signature: Signature) -> Hits:
                 "loop_error": signature.loop_error,
                 "setting": signature.setting,
             },
-            fix="make the leaf, with its final shape, where the state is made",
+            fix=None if leaf.cure is None else leaf.cure.told,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Severity
-from jaxdoctor.facts.signature import WEAK_CHANGES, Signature
+from jaxdoctor.facts.signature import WEAK_CHANGES, Change, LeafSignature, Signature
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -23,13 +23,15 @@ def weak_type_drifts(signature: Signature) -> Hits:
 
     ## What to do
 
-    Give the leaf its dtype where the state is made: `jnp.zeros((), jnp.int32)` instead of `0` or
-    `jnp.asarray(0)`. Around an optax transformation, `jaxdoctor.remedies.stable_dtypes(transform)` does it.
+    A leaf that stops being weak gets its dtype where the state is made: `jnp.zeros((), jnp.int32)` instead
+    of `0` or `jnp.asarray(0)`. A leaf that becomes weak is returned by a line such as
+    `jnp.where(done, 1.0, 0.0)`: end that line with `.astype(jnp.float32)`. Around an optax transformation,
+    `jaxdoctor.remedies.stable_dtypes(transform)` does it.
 
     ## Example
 
     ```text
-    JD502 warning weak-type-drifts: 3 leaves stop being weak in the first call, first info/decrease_error:
+    JD502 warning weak-type-drifts: 3 leaves stop being weak in call 1, first info/decrease_error:
     ~float32[] becomes float32[]; jit compiles the step 2 times
     ```
 
@@ -45,11 +47,13 @@ def weak_type_drifts(signature: Signature) -> Hits:
         leaf, count = leaves[0], len(leaves)
         what = f"{leaf.path} {change}" if count == 1 else f"{count} leaves {change.plural}"
         first = "" if count == 1 else f", first {leaf.path}"
+        site = leaf.sites[0] if leaf.sites else None
+        line = f", at {site.source}" if site is not None and site.source and change is Change.WEAKENS else ""
         times = "" if signature.rounds is None else f"; jit compiles the step {signature.rounds + 1} times"
         yield Hit(
             location=signature.location(leaf.path, leaf.sites[0] if leaf.sites else None),
             message=(
-                f"{what} in the first call{first}: {leaf.before} becomes {leaf.after}{times}"
+                f"{what} in call {leaf.call}{first}: {leaf.before} becomes {leaf.after}{line}{times}"
                 f"{signature.context}"
             ),
             evidence={
@@ -59,9 +63,13 @@ def weak_type_drifts(signature: Signature) -> Hits:
                 "rounds": signature.rounds,
                 "setting": signature.setting,
             },
-            fix=(
-                "wrap the transformation: jaxdoctor.remedies.stable_dtypes(transform)"
-                if signature.results
-                else f"where the state is made, give {leaf.path} the dtype {leaf.dtype_in}"
-            ),
+            fix=_fix(signature, leaves),
         )
+
+
+def _fix(signature: Signature, leaves: list[LeafSignature]) -> str | None:
+    if signature.results:
+        return "wrap the transformation: jaxdoctor.remedies.stable_dtypes(transform)"
+    cures = [leaf.cure for leaf in leaves if leaf.cure is not None]
+    texts = [text for text in dict.fromkeys(cure.text for cure in cures) if not text.startswith("it rests")]
+    return f"{'; '.join(texts)} ({cures[0].tried})" if texts else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from jaxdoctor.facts.dtypes import dtype_named
-from jaxdoctor.facts.signature import LeafSignature, SourceLine
+from jaxdoctor.facts.signature import Change, LeafSignature, SourceLine
+from jaxdoctor.programs.authors import shorten
 from jaxdoctor.programs.graph import Graph, Op, Value, site_of
 
 MOST_SITES = 3
@@ -14,20 +16,60 @@ MOST_SITES = 3
 
 MOST_PROMOTIONS = 20
 
+PACKAGES = "site-packages/"
+
 HALF = ("bfloat16", "float16")
 
 SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "copy", "transpose", "expand_dims"}
 
 
-def of_drift(graph: Graph, output: Value, leaf: LeafSignature) -> tuple[SourceLine, ...]:
-    """The places where what becomes this leaf takes on its new dtype or weak type, likeliest first."""
+def of_drift(
+    graph: Graph, output: Value, leaf: LeafSignature, own: int | None = None
+) -> tuple[SourceLine, ...]:
+    """The places where what becomes this leaf takes on its new dtype or weak type, likeliest first.
+
+    Args:
+        graph: the program.
+        output: what becomes the leaf.
+        leaf: before and after.
+        own: the position of the leaf among the inputs of the program.
+    """
     before = f"{'~' * leaf.weak_in}{leaf.dtype_in}"
+    if leaf.change is Change.WEAKENS:
+        return _last_line(output, before)
+    last = _line(output.made) if output.made is not None else None
     found = [(op, value) for op, value in _boundaries(output, weak=leaf.dtype_in == leaf.dtype_out)]
-    sites = [_boundary_site(graph, op, value) for op, value in found]
+    sites = [_boundary_site(graph, op, value, own) for op, value in found]
     if not sites and output.argument is not None:
         return (SourceLine(file=None, primitive="argument", dtype_from=before, dtype_to=output.type_name),)
     matching = [site for site in sites if site.dtype_from == before] or sites
-    return tuple(_distinct(sorted(matching, key=_suspicion))[:MOST_SITES])
+    likeliest = _distinct(sorted(matching, key=_suspicion))[:MOST_SITES]
+    return tuple(replace(site, direct=(site.file, site.line) == last) for site in likeliest)
+
+
+def _last_line(output: Value, before: str) -> tuple[SourceLine, ...]:
+    """The line that returns the leaf, as near to the end as any is known."""
+    value = output
+    while value.made is not None and not value.made.frames and value.made.inputs:
+        value = value.made.inputs[-1]
+    if value.made is None or not value.made.frames:
+        return ()
+    return (users_line(value.made, before, output.type_name),)
+
+
+def _line(op: Op) -> tuple[str | None, int | None]:
+    site = users_line(op, "", "")
+    return site.file, site.line
+
+
+def users_line(op: Op, dtype_from: str, dtype_to: str, partner: str | None = None) -> SourceLine:
+    """The place of an operation: the user's own line, with that of the package inside it."""
+    own = next((index for index, frame in enumerate(op.frames) if PACKAGES not in frame.file_name), 0)
+    site = site_of(replace(op, frames=op.frames[own:]), dtype_from, dtype_to, partner)
+    if not own:
+        return site
+    inner = op.frames[0]
+    return replace(site, package=f"{shorten(inner.file_name)}:{inner.line_num}")
 
 
 def _suspicion(site: SourceLine) -> tuple[bool, bool, bool]:
@@ -56,10 +98,18 @@ def _boundaries(output: Value, *, weak: bool) -> Iterator[tuple[Op, Value]]:
                 waiting.append(source)
 
 
-def _boundary_site(graph: Graph, op: Op, value: Value) -> SourceLine:
+def _boundary_site(graph: Graph, op: Op, value: Value, own: int | None) -> SourceLine:
     widest = max(op.inputs, key=_width, default=None)
     origin = widest.type_name if widest is not None else value.type_name
-    return site_of(op, origin, value.type_name, _partner(graph, op))
+    site = users_line(op, origin, value.type_name, _partner(graph, op))
+    return replace(site, scales=_scales(graph, op, own))
+
+
+def _scales(graph: Graph, op: Op, own: int | None) -> bool:
+    """Whether what was converted is the leaf itself, multiplied by what it was converted for."""
+    if own is None or not op.implicit or _root(op.inputs[0]).argument != own:
+        return False
+    return any(user.primitive == "mul" for user in graph.users.get(id(op.outputs[0]), ()))
 
 
 def _width(value: Value) -> int:
@@ -96,7 +146,7 @@ def promotions(graph: Graph, known: Iterable[SourceLine]) -> tuple[SourceLine, .
         if partner is None or not partner.endswith("[]") or partner.startswith("~"):
             continue
         if not _is_narrowed_again(graph, op):
-            found.append(site_of(op, op.inputs[0].dtype, op.outputs[0].dtype, partner))
+            found.append(users_line(op, op.inputs[0].dtype, op.outputs[0].dtype, partner))
     return tuple(site for site in _distinct(found) if (site.file, site.line) not in told)[:MOST_PROMOTIONS]
 
 
@@ -116,7 +166,7 @@ def wide(graph: Graph) -> tuple[SourceLine, ...]:
         if _is_narrowed_again(graph, op):
             continue
         origin = max(op.inputs, key=_width, default=op.outputs[0])
-        found.append(site_of(op, origin.type_name, "float64", _partner(graph, op)))
+        found.append(users_line(op, origin.type_name, "float64", _partner(graph, op)))
     return tuple(_distinct(found))[:MOST_PROMOTIONS]
 
 
@@ -127,7 +177,9 @@ def _is_wide(value: Value) -> bool:
 def callbacks(graph: Graph) -> tuple[SourceLine, ...]:
     """Operations that ask the host."""
     found = [
-        site_of(op, "", "") for op in graph.ops if "callback" in op.primitive or op.primitive == "debug_print"
+        users_line(op, "", "")
+        for op in graph.ops
+        if "callback" in op.primitive or op.primitive == "debug_print"
     ]
     return tuple(_distinct(found))
 

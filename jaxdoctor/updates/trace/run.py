@@ -16,14 +16,16 @@ from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.parameters import Parameter
 from jaxdoctor.facts.signature import Change, LaterError, LeafSignature, Signature, UpdateCounter
 from jaxdoctor.programs import jax_internals
+from jaxdoctor.programs.authors import shorten
 from jaxdoctor.programs.graph import Graph
 from jaxdoctor.updates.trace import places
 from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
 from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.counters import counters_of
+from jaxdoctor.updates.trace.cures import changed, cured, with_start
 from jaxdoctor.updates.trace.forms import settled
 from jaxdoctor.updates.trace.gradients import takes_gradient
-from jaxdoctor.updates.trace.rounds import Round, loop_error
+from jaxdoctor.updates.trace.rounds import Course, Round, loop_error
 from jaxdoctor.updates.trace.target import Traced, build, find, first_line, raised
 from jaxdoctor.updates.trace.transfer import Reading
 from jaxdoctor.updates.trace.tree import Static, abstract, compare
@@ -69,6 +71,7 @@ class Story:
     settled: int | None = None
     loop_error: str | None = None
     failure: Exception | None = None
+    leaves: tuple[LeafSignature, ...] = ()
 
     def tell(self, make: Callable[[], Traced]) -> list[Any]:
         """Builds and traces. Returns the arrays whose values, when known, say where counters begin."""
@@ -79,6 +82,8 @@ class Story:
         first = course.rounds[0]
         if first.before.key != first.after.key:
             self.loop_error = loop_error(subject, first, course.pick)
+        # Here and not later: what the update closes over may be traced arrays, which live no longer.
+        self.leaves = cured(course, tuple(_located(course)), is_transform=subject.params is not None)
         return [*_values(subject.state), *first.closed.consts]
 
 
@@ -136,7 +141,8 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
     assert story.subject is not None
     first = story.rounds[0]
     graph = Graph(first.closed)
-    leaves = tuple(_located(first, graph))
+    starts = dict(zip(first.before.array_paths, meanings, strict=False))
+    leaves = tuple(with_start(leaf, starts.get(leaf.path)) for leaf in story.leaves)
     results = tuple(_results(story.subject, first, graph))
     told = [site for leaf in (*leaves, *results) for site in leaf.sites]
     x64 = is_x64()
@@ -172,7 +178,7 @@ def _raised_later(story: Story, target: str) -> LaterError | None:
     return LaterError(
         call=len(story.rounds) + 1,
         message=first_line(story.failure),
-        file=place[1] if place else None,
+        file=shorten(place[1]) if place else None,
         line=int(place[2]) if place else None,
     )
 
@@ -191,14 +197,27 @@ def _types(first: Round) -> list[str]:
     return [variable.aval.str_short() for variable in arguments]
 
 
-def _located(first: Round, graph: Graph) -> Iterator[LeafSignature]:
-    outputs = dict(zip(first.after.array_paths, graph.outputs, strict=False))
-    for leaf in compare(first.before, first.after):
-        output = outputs.get(leaf.path)
-        if leaf.change in (None, Change.APPEARS, Change.VANISHES) or output is None:
+def _located(course: Course) -> Iterator[LeafSignature]:
+    """The leaves as they go in and as they stay, each change with the line and the call in which it comes."""
+    rounds = course.rounds
+    first, last = rounds[0], rounds[-1]
+    settles = course.settled is not None or course.failure is not None
+    changes = [set(changed(done.before, done.after)) for done in rounds]
+    graphs: dict[int, Graph] = {}
+    for leaf in compare(first.before, (last if settles else first).after):
+        if leaf.change is None:
             yield leaf
+            continue
+        index = next((at for at, paths in enumerate(changes) if leaf.path in paths), 0)
+        done = rounds[index]
+        if index not in graphs:
+            graphs[index] = Graph(done.closed)
+        own = done.before.array_paths.index(leaf.path) if leaf.path in done.before.array_paths else None
+        output = dict(zip(done.after.array_paths, graphs[index].outputs, strict=False)).get(leaf.path)
+        if leaf.change in (Change.APPEARS, Change.VANISHES) or output is None:
+            yield replace(leaf, call=index + 1)
         else:
-            yield replace(leaf, sites=places.of_drift(graph, output, leaf))
+            yield replace(leaf, call=index + 1, sites=places.of_drift(graphs[index], output, leaf, own))
 
 
 def _results(subject: Traced, first: Round, graph: Graph) -> Iterator[LeafSignature]:

@@ -1,5 +1,7 @@
 """JD501: the state's dtypes."""
 
+from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.signature import Cure
 from jaxdoctor.rules.update.state_dtype_drifts import state_dtype_drifts
 from tests.signatures import SITE, hits, leaf, signature
 
@@ -14,7 +16,7 @@ def test_leaves_that_change_for_one_reason_are_one_finding_at_its_line():
         "w and 1 more go in as bfloat16[] and come out as float32[], "
         "where a float32[] operand promotes it: return p - LR * g"
     )
-    assert finding.fix == "at train.py:4, cast the float32[] operand with .astype(jnp.bfloat16)"
+    assert finding.fix is None
     assert finding.evidence["leaves"] == ["w", "b"]
 
 
@@ -29,11 +31,29 @@ def test_a_transformation_is_wrapped():
     assert "stable_dtypes" in finding.fix
 
 
-def test_without_a_known_line_the_cast_at_the_end_is_the_cure():
-    (finding,) = hits(state_dtype_drifts, signature(leaf("w", "float32", "bfloat16"), rounds=1))
+def test_a_cure_that_was_tried_is_told_with_what_came_of_it():
+    cure = Cure(text="cast w with .astype(jnp.float32)", tried="tried: settles at once")
+
+    (finding,) = hits(state_dtype_drifts, signature(leaf("w", "float32", "bfloat16", cure=cure), rounds=1))
 
     assert finding.location.path == "train.py:make"
-    assert "jax.tree.map(lambda new, old: new.astype(old.dtype)" in finding.fix
+    assert finding.fix == "cast w with .astype(jnp.float32) (tried: settles at once)"
+
+
+def test_a_weak_leaf_that_a_scan_takes_on_is_a_warning():
+    """As in PureJaxRL's LogEnvState, whose returns begin at a Python 0."""
+    weak, strong = leaf("a", "~int32", "float32"), leaf("b", "int32", "float32")
+
+    first, second = hits(state_dtype_drifts, signature(weak, strong, rounds=1))
+
+    assert (first.severity, second.severity) == (Severity.WARNING, Severity.ERROR)
+    assert first.message.endswith("; lax.scan accepts it, and jit compiles once more")
+
+
+def test_what_drifts_cannot_be_donated():
+    (finding,) = hits(state_dtype_drifts, signature(leaf("w", "bfloat16", "float32"), rounds=1, donated=True))
+
+    assert finding.message.endswith("; its donated buffer cannot be used again")
 
 
 def test_a_stable_state_is_healthy():

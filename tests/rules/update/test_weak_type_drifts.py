@@ -1,16 +1,19 @@
 """JD502: weak types."""
 
+from jaxdoctor.facts.signature import Cure
 from jaxdoctor.rules.update.weak_type_drifts import weak_type_drifts
 from tests.signatures import hits, leaf, signature
 
 
 def test_a_weak_type_that_is_lost_costs_a_compile():
-    (finding,) = hits(weak_type_drifts, signature(leaf("step", "~int32", "int32"), rounds=1))
+    cure = Cure(text="make step as jnp.int32(0)", tried="tried: settles at once")
+
+    (finding,) = hits(weak_type_drifts, signature(leaf("step", "~int32", "int32", cure=cure), rounds=1))
 
     assert finding.message == (
-        "step stops being weak in the first call: ~int32[] becomes int32[]; jit compiles the step 2 times"
+        "step stops being weak in call 1: ~int32[] becomes int32[]; jit compiles the step 2 times"
     )
-    assert finding.fix == "where the state is made, give step the dtype int32"
+    assert finding.fix == "make step as jnp.int32(0) (tried: settles at once)"
 
 
 def test_several_leaves_are_one_finding_for_each_direction():
@@ -20,7 +23,7 @@ def test_several_leaves_are_one_finding_for_each_direction():
 
     gained, lost = hits(weak_type_drifts, drifting)
 
-    assert lost.message.startswith("2 leaves stop being weak in the first call, first a")
+    assert lost.message.startswith("2 leaves stop being weak in call 1, first a")
     assert gained.message.startswith("c becomes weak")
 
 
