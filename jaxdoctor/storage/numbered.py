@@ -17,22 +17,23 @@ class Numbered:
 
     present: tuple[str, ...]
     missing: tuple[str, ...]
-    """Their names; where it cannot be told whether counting began with 0 or 1, as many as lack."""
+    """Their names."""
 
 
-def numbered(names: Iterable[str]) -> list[Numbered]:
-    """Every set among the names, whole or not."""
+def numbered(names: Iterable[str], *, first: int | None = None) -> list[Numbered]:
+    """Every set among the names, whole or not; counted from `first`, or else from what is there."""
     sets: dict[tuple[str, str, str], dict[int, re.Match[str]]] = {}
     for name in names:
         found = NUMBERED.fullmatch(name)
         if found is not None and 0 < int(found["count"]) <= MOST:
             key = found["stem"], found["count"], found["ending"]
             sets.setdefault(key, {})[int(found["number"])] = found
-    return [_of(members, int(count)) for (_, count, _), members in sorted(sets.items())]
+    return [_of(members, int(count), first) for (_, count, _), members in sorted(sets.items())]
 
 
-def _of(members: dict[int, re.Match[str]], count: int) -> Numbered:
-    first = 0 if 0 in members else 1
+def _of(members: dict[int, re.Match[str]], count: int, first: int | None) -> Numbered:
+    if first is None:
+        first = 0 if 0 in members else 1
     lacking = [number for number in range(first, first + count) if number not in members]
     example = next(iter(members.values()))
     width = len(example["number"])

@@ -19,6 +19,12 @@ def test_what_lacks_is_named():
     }
 
 
+def test_where_counting_begins_can_be_said():
+    """Of one file that could be the first or the second."""
+    assert [one.missing for one in numbered(["process_1-of-2.json"], first=0)] == [("process_0-of-2.json",)]
+    assert [one.missing for one in numbered(["m-1-of-2.bin"])] == [("m-2-of-2.bin",)]
+
+
 def test_a_count_that_is_no_count():
     """A number that no set of files has costs nothing."""
     assert numbered([f"a-1-of-{MOST + 1}", "a-1-of-0"]) == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Leaf, Role
+from jaxdoctor.facts.checkpoint import Fault, Leaf, Role
+from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import (
@@ -34,11 +36,44 @@ LEAF = 2000
 """Bytes of memory for each leaf that is described."""
 
 
+class Causes:
+    """Losses sorted by what they come from: one fault for each, however many leaves it takes along."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[DamagedError, list[str]]] = {}
+
+    def add(self, cause: str, error: DamagedError, leaf: str) -> None:
+        """One leaf that is lost; the first error of a cause stands for all."""
+        self.found.setdefault(cause, (error, []))[1].append(leaf)
+
+    def faults(self, folder: Path) -> Iterator[Fault]:
+        """One for each cause."""
+        for error, leaves in self.found.values():
+            fault = error.fault(path=str(folder), leaf=leaves[0])
+            if len(leaves) == 1:
+                yield fault
+            else:
+                message = f"{error}; the same holds of {counted(len(leaves) - 1, 'other array')}"
+                yield replace(fault, message=message, evidence={"leaves": leaves[:20], "count": len(leaves)})
+
+
 class Item:
     """Reads the leaves of one folder of arrays."""
 
-    def __init__(self, folder: Path, members: Sequence[Member], budget: Budget, note: Note) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        members: Sequence[Member],
+        budget: Budget,
+        note: Note,
+        *,
+        committed: str | None = None,
+    ) -> None:
         self.folder = folder
+        self.committed = committed
+        """When it was committed, as text; None: nothing says that it was."""
+
+        self.lost = Causes()
         self.members = members
         """Its files, as a walk through the whole checkpoint found them."""
 
@@ -46,6 +81,7 @@ class Item:
         self.note = note
         self.tree = Tree()
         self.sizes: dict[Path, int] = {}
+        self.no_manifest = False
 
     def leaves(self) -> list[Leaf]:
         """Every leaf, in the order of their names."""
@@ -55,7 +91,10 @@ class Item:
         self.budget.allow(len(stored) * LEAF, f"the list of arrays in {self.folder.name}")
         found = [self._leaf(name, keys, kinds) for name, keys in sorted(stored.items())]
         aggregated = list(self._aggregated(set(stored)))
-        self._note_missing(stored, {leaf.path for leaf in aggregated})
+        if not self.no_manifest:
+            self._note_missing(stored, {leaf.path for leaf in aggregated})
+        for fault in self.lost.faults(self.folder):
+            self.note(fault)
         return found + aggregated
 
     def _store(self) -> Mapping[str, Span]:
@@ -67,16 +106,30 @@ class Item:
             except DamagedError as error:
                 self.note(error.fault(path=str(self.folder / ocdbt.MANIFEST)))
         processes = [name for name in names(self.folder) if PROCESS.fullmatch(name)]
+        if not merged and (processes or self.tree.is_ocdbt):
+            self._note_no_manifest()
         if not processes:
             return self._files()
-        if not merged:
-            unmerged = UnfinishedError(f"{self.folder} was not merged: it has no {ocdbt.MANIFEST}")
-            self.note(unmerged.fault(path=str(self.folder)))
         found: dict[str, Span] = {}
         for name in processes:
             with noted(self.note, path=str(self.folder / name)):
                 found |= ocdbt.entries(self.folder / name, self.budget)
         return found
+
+    def _note_no_manifest(self) -> None:
+        """A step that was committed without it cannot be restored; one that was not is merely unfinished."""
+        self.no_manifest = True
+        if self.committed is None:
+            error: DamagedError = UnfinishedError(
+                f"{self.folder.name} was not merged: it has no {ocdbt.MANIFEST}"
+            )
+        else:
+            error = MissingError(
+                f"{ocdbt.MANIFEST} is missing from {self.folder.name}, which was committed at "
+                f"{self.committed}: it cannot be restored",
+                hint="restore an older step; a save must merge the parts of all processes, and then commit",
+            )
+        self.note(error.fault(path=str(self.folder)))
 
     def _files(self) -> dict[str, Span]:
         """One folder an array, one file a chunk. A key's "/" makes a folder in the folder."""
@@ -95,8 +148,7 @@ class Item:
             fault = error if isinstance(error, DamagedError) else UnsupportedError(str(error))
             self.note(fault.fault(path=str(self.folder), leaf=path))
             return Leaf(path=path, dtype="unknown", shape=(), unsupported=str(error))
-        with noted(self.note, path=str(self.folder), leaf=path):
-            self._insist_present(array)
+        whole = self._is_present(array, path)
         return Leaf(
             path=path,
             dtype=array.layout.kind.name,
@@ -104,24 +156,32 @@ class Item:
             role=Role.KEY if name in kinds else Role.OTHER,
             host_scalar=entry is not None and entry.value_type == SCALAR,
             host_array=entry is not None and entry.value_type == NUMPY,
-            values=array.values(self.budget),
+            values=array.values(self.budget) if whole else None,
         )
 
-    def _insist_present(self, array: zarr.Array) -> None:
-        """Finds lost chunks and cut files before any value is read."""
+    def _is_present(self, array: zarr.Array, leaf: str) -> bool:
+        """Whether no chunk is lost and no file is cut, which is known before any value is read."""
         if array.absent and self.tree.writes_fill:
             total = array.absent + len(array.chunks)
-            raise MissingError(f"{array.absent} of its {total} chunks are missing")
+            self.lost.add("chunks", MissingError(f"{array.absent} of its {total} chunks are missing"), leaf)
+            return False
         for span in array.chunks.values():
             if span.path is None:
                 continue
-            if span.path not in self.sizes:
-                self.sizes[span.path] = size_of(span.path, root=span.root)
-            if span.offset + span.size > self.sizes[span.path]:
-                end = self.sizes[span.path]
-                raise TruncatedError(
-                    f"{span.path} ends at byte {end}, and a chunk needs {span.offset + span.size}"
-                )
+            try:
+                self._insist_long_enough(span.path, span)
+            except DamagedError as error:
+                self.lost.add(str(span.path), error, leaf)
+                return False
+        return True
+
+    def _insist_long_enough(self, path: Path, span: Span) -> None:
+        if path not in self.sizes:
+            self.sizes[path] = size_of(path, root=span.root)
+        end = self.sizes[path]
+        if span.offset + span.size > end:
+            place = path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
+            raise TruncatedError(f"{place} ends at byte {end}, and a chunk needs {span.offset + span.size}")
 
     def _aggregated(self, arrays: set[str]) -> Iterator[Leaf]:
         """What the msgpack file of versions before 0.5.16 holds itself."""
@@ -152,5 +212,4 @@ class Item:
             if entry.in_aggregate or name in stored or path in aggregated:
                 continue
             if entry.value_type in ARRAY_TYPES:
-                missing = MissingError("the tree names it, and no array is stored for it")
-                self.note(missing.fault(path=str(self.folder), leaf=path))
+                self.lost.add("tree", MissingError("the tree names it, and no array is stored for it"), path)

@@ -43,6 +43,9 @@ class Tree:
     entries: dict[str, Entry] = field(default_factory=dict)
     """By the name in the store."""
 
+    is_ocdbt: bool = False
+    """Whether the arrays lie in one store with a manifest, and not in folders of their own."""
+
     writes_fill: bool = False
     """Whether arrays are written even where they equal the fill value, so that an absent chunk is lost."""
 
@@ -55,6 +58,7 @@ def read_tree(folder: Path, budget: Budget, note: Note) -> Tree:
     with noted(note, path=str(folder / TREE)):
         meta = read_object(folder / TREE, budget, root=folder)
         tree.writes_fill = meta.get("store_array_data_equal_to_fill_value") is True
+        tree.is_ocdbt = meta.get("use_ocdbt") is True
         declared = meta.get("tree_metadata")
         if not isinstance(declared, Mapping):
             raise CorruptError(f"{folder / TREE} holds no tree")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import warnings
 
@@ -196,7 +197,7 @@ def test_an_unfinished_save_is_said(saved, tmp_path):
     (open_ended / "commit_success.txt").unlink()
     about = json.loads((open_ended / "_CHECKPOINT_METADATA").read_text())
     (open_ended / "_CHECKPOINT_METADATA").write_text(json.dumps(about | {"commit_timestamp_nsecs": None}))
-    unmerged = shutil.copytree(saved["ocdbt"], tmp_path / "9")
+    unmerged = shutil.copytree(open_ended, tmp_path / "9")
     (unmerged / "manifest.ocdbt").unlink()
 
     for path in (temporary, open_ended, unmerged):
@@ -215,6 +216,119 @@ def test_a_folder_of_many_arrays_is_read_whole(saved, monkeypatch):
     assert knows(READER, saved["files"])
     assert len(read(saved["files"]).leaves) == len(EXPECTED)
     assert read(saved["files"]).metadata["strings"]
+
+
+def test_a_committed_save_without_its_manifest_is_ruined(saved, tmp_path):
+    """One error with the time, whatever the number of arrays; what lies in the processes' parts is judged."""
+    ruined = shutil.copytree(saved["ocdbt"], tmp_path / "9")
+    (ruined / "manifest.ocdbt").unlink()
+
+    checkpoint = read(ruined)
+    (fault,) = checkpoint.faults
+
+    assert checkpoint.finished
+    assert (fault.kind, fault.leaf) == ("missing-file", None)
+    assert re.search(r"manifest.ocdbt is missing from 9, which was committed at 20\d\d-", fault.message)
+
+
+def test_a_manifest_is_missed_without_any_part_of_a_process(saved, tmp_path):
+    ruined = shutil.copytree(saved["ocdbt"], tmp_path / "9", ignore=shutil.ignore_patterns("ocdbt.process_*"))
+    (ruined / "manifest.ocdbt").unlink()
+
+    assert [fault.kind for fault in read(ruined).faults] == ["missing-file"]
+
+
+def test_a_key_that_is_absent_is_no_key_that_is_null(saved, tmp_path):
+    """Other writers leave the time of the commit out."""
+    path = shutil.copytree(saved["ocdbt"], tmp_path / "9")
+    about = json.loads((path / "_CHECKPOINT_METADATA").read_text())
+    del about["commit_timestamp_nsecs"]
+    (path / "_CHECKPOINT_METADATA").write_text(json.dumps(about))
+    (path / "commit_success.txt").unlink(missing_ok=True)
+
+    assert read(path).faults == ()
+    assert read(path).finished
+
+
+def test_a_data_file_that_is_gone_is_one_error(saved, tmp_path):
+    """However many arrays lie in it; and a file that is cut."""
+    gone, cut = (shutil.copytree(saved["ocdbt"], tmp_path / name) for name in "89")
+    for path in gone.rglob("d/*"):
+        if path.parent.parent == gone:
+            path.unlink()
+    for path in cut.rglob("d/*"):
+        os.truncate(path, path.stat().st_size // 2)
+
+    assert len([fault for fault in read(gone).faults if fault.kind == "missing-file"]) <= 2
+    assert len(read(cut).faults) <= len(list(cut.rglob("d/*"))) + 1
+
+
+@pytest.fixture(scope="module")
+def with_items(tmp_path_factory):
+    """A step with parameters and JSON, saved by Orbax, and Grain's state of two processes beside."""
+    folder = tmp_path_factory.mktemp("items") / "run"
+    with ocp.CheckpointManager(folder) as manager:
+        items = {"params": ocp.args.StandardSave({"w": jnp.ones(5)}), "extra": ocp.args.JsonSave({"a": 1})}
+        manager.save(40, args=ocp.args.Composite(**items))
+    (folder / "40" / "iter").mkdir()
+    for process in range(2):
+        state = {"version": 2, "last_seen_indices": {"0": 320 + process}}
+        (folder / "40" / "iter" / f"process_{process}-of-2.json").write_text(json.dumps(state))
+    return folder / "40"
+
+
+def test_every_item_of_a_step_is_looked_at(with_items):
+    checkpoint = read(with_items)
+
+    assert checkpoint.faults == ()
+    assert sorted(checkpoint.parts) == ["iter", "params"]
+    assert set(checkpoint.metadata["iterators"]) == {"iter/process_0-of-2.json", "iter/process_1-of-2.json"}
+    assert checkpoint.metadata["extra"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [
+        ("params", "_CHECKPOINT_METADATA names 2 items, of which params is missing"),
+        ("iter/process_0-of-2.json", "process_0-of-2.json is missing in iter, of 2 processes"),
+        ("iter/process_1-of-2.json", "process_1-of-2.json is missing in iter, of 2 processes"),
+    ],
+)
+def test_an_item_or_a_process_that_is_gone(with_items, tmp_path, lost, words):
+    path = shutil.copytree(with_items, tmp_path / "40")
+    shutil.rmtree(path / lost) if (path / lost).is_dir() else (path / lost).unlink()
+
+    (fault,) = read(path).faults
+
+    assert fault.kind == "missing-file"
+    assert words in fault.message
+
+
+@pytest.mark.parametrize("name", ["iter/process_1-of-2.json", "extra/metadata"])
+@pytest.mark.parametrize("content", [b"", b'{"version": 2, "last_se'])
+def test_an_item_that_is_cut(with_items, tmp_path, name, content):
+    path = shutil.copytree(with_items, tmp_path / "40")
+    (path / name).write_bytes(content)
+
+    assert [fault.kind for fault in read(path).faults] == ["truncated-file"]
+
+
+def test_an_item_in_which_nothing_is(with_items, tmp_path):
+    path = shutil.copytree(with_items, tmp_path / "40")
+    shutil.rmtree(path / "extra")
+    (path / "extra").mkdir()
+
+    assert [fault.message for fault in read(path).faults] == ["the item extra holds nothing"]
+
+
+def test_the_step_that_levanter_writes_beside_the_arrays(saved, tmp_path):
+    path = shutil.copytree(saved["ocdbt"], tmp_path / "step-70")
+    (path / "metadata.json").write_text(json.dumps({"step": 60, "is_temporary": True}))
+
+    checkpoint = read(path)
+
+    assert (checkpoint.metadata["global_step"], checkpoint.named_step) == (60, 70)
+    assert checkpoint.metadata["is_temporary"] is True
 
 
 def test_an_empty_temporary_folder_is_an_unfinished_save(tmp_path):
@@ -249,7 +363,8 @@ def test_faults_of_an_item_name_the_leaf_as_the_checkpoint_does(run, tmp_path):
     checkpoint = read(path)
 
     assert {"missing-file"} == {fault.kind for fault in checkpoint.faults}
-    assert {"state/w", "state/step"} <= {fault.leaf for fault in checkpoint.faults}
+    assert {"state/w", "state/step"} & {fault.leaf for fault in checkpoint.faults}
+    assert all(fault.leaf is None or fault.leaf.startswith("state/") for fault in checkpoint.faults)
 
 
 def test_a_lost_array_is_missing(saved, tmp_path):

@@ -1,0 +1,1 @@
+"""What Orbax checkpoints are made of."""
