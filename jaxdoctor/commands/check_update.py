@@ -10,7 +10,7 @@ from jaxdoctor.command import Command
 from jaxdoctor.options import PythonOption, Shared, reporting
 
 if TYPE_CHECKING:
-    from jaxdoctor.updates.script_plan import ScriptPlan
+    pass
 
 
 @reporting
@@ -70,8 +70,6 @@ def check_update(
     jits, or its outermost loop, is judged. A target's code is executed too, in a process of its own with a
     time limit, and what it builds is only traced: no array of the state is made, and nothing is compiled.
     """
-    from dataclasses import replace
-
     from jaxdoctor.config.settings import UpdateEntry
     from jaxdoctor.errors import UsageError
     from jaxdoctor.preflight.asks.update import update_wish
@@ -80,21 +78,25 @@ def check_update(
     from jaxdoctor.workers.progress import shown
 
     config = shared.configuration()
-    plan = script_plan(script, [word for word in (target, *(arguments or [])) if word is not None])
-    if plan is None and (call or calls):
-        raise UsageError("--call and --calls are for a script", hint="give --run train.py")
+    if script is None and (target is None or arguments):
+        raise UsageError(
+            "check-update wants one target or a script",
+            hint="name it: check-update --run train.py, or check-update file.py:function",
+        )
     entry = UpdateEntry(
-        target="" if plan is not None else target or "",
+        target=target or "",
+        run=script,
+        arguments=tuple(arguments or ()),
+        call=call,
+        calls=calls,
         params=params,
         params_dtype=tuple((params_dtype or "").split(",")),
         x64=x64,
         calls_per_second=calls_per_second,
     )
     wish = update_wish(entry, seconds=time_limit)
-    if plan is not None:
-        wish = replace(wish, script=replace(plan, call=call, calls=calls))
     where = f" with {chosen()}" if is_another() else ""
-    does = ": what it does to files and the network, it does" if plan is not None else ""
+    does = ": what it does to files and the network, it does" if script is not None else ""
     if not shared.quiet:
         typer.echo(
             f"executing {wish.named}{where} in a process of its own, at most {time_limit:g} s{does}", err=True
@@ -102,29 +104,6 @@ def check_update(
     with shown(quiet=shared.quiet) as progress:
         report = check(wish, progress=progress)
     raise typer.Exit(shared.publish(report, config))
-
-
-def script_plan(script: str | None, words: list[str]) -> ScriptPlan | None:
-    """The script of `--run train.py -- ARGS` and `--run -m package.train -- ARGS`; None: a target is meant.
-
-    Raises:
-        UsageError: there is neither a script nor one target.
-    """
-    from jaxdoctor.errors import UsageError
-    from jaxdoctor.updates.script_plan import ScriptPlan
-
-    if script is None:
-        if len(words) != 1:
-            raise UsageError(
-                "check-update wants one target or a script",
-                hint="name it: check-update --run train.py, or check-update file.py:function",
-            )
-        return None
-    if script != "-m":
-        return ScriptPlan(script=script, arguments=tuple(words))
-    if not words:
-        raise UsageError("--run -m names no module", hint="write --run -m package.train")
-    return ScriptPlan(script=words[0], arguments=tuple(words[1:]), module=True)
 
 
 COMMAND = Command(check_update)

@@ -86,6 +86,21 @@ def probe(
     level: Annotated[
         int, typer.Option("--level", help="1 the machine, 2 also a rollout, 3 also a batch of one.")
     ] = 2,
+    expect_card: Annotated[
+        str | None,
+        typer.Option(
+            "--expect-card",
+            metavar="CARD",
+            help="With --level 1: fail unless JAX computes on this card, with the bits it delivers.",
+            autocompletion=_complete_card,
+        ),
+    ] = None,
+    expect_count: Annotated[
+        int | None,
+        typer.Option(
+            "--expect-count", metavar="N", min=1, help="With --level 1: fail unless there are so many."
+        ),
+    ] = None,
     precision: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,6 +140,10 @@ def probe(
     from jaxdoctor.config.settings import ProbeEntry
     from jaxdoctor.preflight.asks.probe import probe_ask
 
+    if expect_card is not None or expect_count is not None:
+        _insist_on_level_one(level, model, scenario)
+        node = _node(expect_card, expect_count, time_limit, quiet=shared.quiet)
+        raise typer.Exit(shared.publish(node, shared.configuration()))
     entry = ProbeEntry(
         model=model,
         scenario=scenario,
@@ -143,6 +162,25 @@ def probe(
     config = shared.configuration()
     report = _run(ask, card, quiet=shared.quiet)
     raise typer.Exit(_publish(report, emit, shared, config))
+
+
+def _insist_on_level_one(level: int, model: str | None, scenario: str | None) -> None:
+    from jaxdoctor.errors import UsageError
+
+    if level != 1 or model is not None or scenario is not None:
+        raise UsageError(
+            "--expect-card and --expect-count test the node alone", hint="give --level 1, and no model"
+        )
+
+
+def _node(card: str | None, count: int | None, time_limit: float, *, quiet: bool) -> Report:
+    from jaxdoctor.machine.node import Expectation
+    from jaxdoctor.probe.node import check_node
+    from jaxdoctor.workers.progress import shown
+    from jaxdoctor.workers.stdout import chatter_to_stderr
+
+    with chatter_to_stderr(), shown(quiet=quiet) as progress:
+        return check_node(Expectation(card=card, count=count), time_limit=time_limit, progress=progress)
 
 
 def _run(ask: Ask, card: str, *, quiet: bool) -> Report:

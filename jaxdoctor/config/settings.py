@@ -56,9 +56,17 @@ class ScanEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateEntry:
-    """An update function to check."""
+    """An update function to check, or a training script to run."""
 
-    target: str
+    target: str = ""
+    run: str | None = None
+    """A script, or "-m" and a module."""
+
+    arguments: tuple[str, ...] = ()
+    """The script's own."""
+
+    call: str | None = None
+    calls: int | None = None
     params: str | None = None
     params_dtype: tuple[str, ...] = ()
     x64: str = "off"
@@ -91,6 +99,8 @@ class Config:
 
     path: Path | None = None
     cards: tuple[str, ...] = ()
+    expect_card: str | None = None
+    expect_count: int | None = None
     probes: tuple[ProbeEntry, ...] = ()
     scans: tuple[ScanEntry, ...] = ()
     updates: tuple[UpdateEntry, ...] = ()
@@ -218,6 +228,8 @@ def _config(document: Located, path: Path) -> Config:
     return Config(
         path=path,
         cards=tuple(values.get("machine", {}).get("cards", ())),
+        expect_card=values.get("machine", {}).get("expect-card"),
+        expect_count=values.get("machine", {}).get("expect-count"),
         probes=tuple(ProbeEntry(**entry) for entry in _entries(document, "probe", path)),
         scans=tuple(ScanEntry(**entry) for entry in _entries(document, "scan", path)),
         updates=tuple(UpdateEntry(**entry) for entry in _entries(document, "update", path)),

@@ -10,6 +10,7 @@ from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Reused, Severity, Skipped
+from jaxdoctor.facts.node_test import NodeTest
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.prescription import Prescription
 from jaxdoctor.facts.series import Series
@@ -33,6 +34,9 @@ class Report:
     series: tuple[Series, ...] = ()
     signatures: tuple[Signature, ...] = ()
     prescription: Prescription | None = None
+    tests: tuple[NodeTest, ...] = ()
+    """Of a node: each fails the run as a finding does, whatever `fail_on` says."""
+
     skipped: tuple[Skipped, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     """What the configuration or a baseline sets aside: shown, and never failed on."""
@@ -101,6 +105,8 @@ class Report:
         if any(one.misuse for one in self.skipped):
             return MISUSE
         if fail_on is not None and any(finding.severity >= fail_on for finding in self.findings):
+            return FINDINGS
+        if any(test.passed is False for test in self.tests):
             return FINDINGS
         if self.unjudged or not (self.examined or self.allowed):
             return NOTHING_EXAMINED

@@ -178,6 +178,7 @@ def _together(
         signatures=tuple(signature for report in told for signature in report.signatures),
         prescription=merged(prescriptions) if PRESCRIBING & {one.kind for one, _ in reports} else None,
         skipped=tuple(dict.fromkeys([*(one for report in told for one in report.skipped), *skipped])),
+        tests=tuple(test for report in told for test in report.tests),
         reused=tuple(one for report in told for one in report.reused),
         partial=partial or any(report.partial for report in told),
     )

@@ -18,10 +18,12 @@ from jaxdoctor.config.settings import Config, ProbeEntry, ScanEntry, UpdateEntry
 from jaxdoctor.errors import ConfigError, UnknownNameError, UsageError
 from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.card import HERE, card_named
+from jaxdoctor.machine.node import Expectation
 from jaxdoctor.preflight.asks.probe import probe_ask
 from jaxdoctor.preflight.asks.scan import scan_options
 from jaxdoctor.preflight.asks.update import update_wish
 from jaxdoctor.probe.ask import STEPS, Ask, replays_of
+from jaxdoctor.probe.node import check_node
 from jaxdoctor.probe.run import probe
 from jaxdoctor.updates.check import check_update
 from jaxdoctor.workers.progress import Progress
@@ -121,6 +123,18 @@ def _machines(config: Config) -> Iterator[Subject]:
             kind="machine", name=name, entry={"card": card}, inputs=(), examine=_machine(card, name)
         )
 
+    expectation = Expectation(card=config.expect_card, count=config.expect_count)
+    if expectation != Expectation():
+        if expectation.card is not None:
+            _built(str(config.path or ""), functools.partial(card_named, expectation.card))
+        yield Subject(
+            kind="machine",
+            name="this node",
+            entry={"expect": asdict(expectation)},
+            inputs=(),
+            examine=lambda seconds, progress: check_node(expectation, time_limit=seconds, progress=progress),
+        )
+
 
 def _machine(card: str, name: str) -> Examine:
     def examine(seconds: float, progress: Progress) -> Report:
@@ -167,14 +181,12 @@ class _Here:
         )
 
     def update(self, entry: UpdateEntry) -> Subject:
-        file, colon, function = entry.target.partition(":")
-        is_file = file.endswith(".py")
-        target = f"{self.path(file)}{colon}{function}" if is_file else entry.target
-        wish = _built(entry.at, lambda: update_wish(replace(entry, target=target), seconds=1))
+        asked, files = self._code(entry)
+        wish = _built(entry.at, lambda: update_wish(asked, seconds=1))
         return Subject(
             kind="update",
-            name=target,
-            entry=_plain(replace(entry, target=target)),
+            name=asked.target or asked.run or "",
+            entry=_plain(asked),
             # Whatever it imports may change it, so all Python code beside the configuration counts.
             inputs=tuple(sorted(self.config.folder.rglob("*.py"))),
             examine=lambda seconds, progress: check_update(
@@ -182,8 +194,20 @@ class _Here:
             ),
             time_limit=entry.time_limit,
             at=entry.at,
-            named=(self.path(file),) if is_file else (),
+            named=files,
         )
+
+    def _code(self, entry: UpdateEntry) -> tuple[UpdateEntry, tuple[str, ...]]:
+        """The entry with its file as seen from the working folder, and that file."""
+        if entry.run is not None:
+            if entry.run.startswith("-m"):
+                return entry, ()
+            path = self.path(entry.run)
+            return replace(entry, run=path), (path,)
+        file, colon, function = entry.target.partition(":")
+        if not file.endswith(".py"):
+            return entry, ()
+        return replace(entry, target=f"{self.path(file)}{colon}{function}"), (self.path(file),)
 
     def probes(self, entry: ProbeEntry, level: int) -> Iterator[Subject]:
         for card in entry.cards or self.config.cards or (HERE,):

@@ -13,6 +13,7 @@ from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
+from jaxdoctor.facts.node_test import NodeTest
 from jaxdoctor.facts.outcome import Growth, Outcome, RolledInC, SolverEffort, StepInC, Verdict
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
@@ -59,6 +60,7 @@ def received(document: Mapping[str, Any]) -> Report:
         examined=document.get("examined", 0 if exit_code == NOTHING_EXAMINED else 1),
         environment=_environment(document["environment"]) if "environment" in document else None,
         findings=tuple(map(_finding, document["findings"])),
+        tests=tuple(map(_test, document.get("tests", ()))),
         standing=tuple(map(_finding, document.get("standing", ()))),
         ignored=tuple(Ignored(_finding(entry), entry["reason"]) for entry in document.get("ignored", ())),
         deliveries=tuple(map(_delivery, document.get("deliveries", ()))),
@@ -78,6 +80,11 @@ def received(document: Mapping[str, Any]) -> Report:
         ended_with=exit_code if document.get("partial") else None,
         fail_on=None if fail_on == "never" else Severity[fail_on.upper()],
     )
+
+
+def _test(entry: Mapping[str, Any]) -> NodeTest:
+    passed = {"pass": True, "fail": False, "unknown": None}[entry["result"]]
+    return NodeTest(name=entry["name"], passed=passed, detail=entry["detail"], seconds=entry["seconds"])
 
 
 def _skipped(entry: Mapping[str, Any]) -> Skipped:

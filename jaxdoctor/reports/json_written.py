@@ -38,6 +38,10 @@ def written(report: Report) -> dict[str, Any]:
         "partial": True if report.partial else None,
         "environment": None if report.environment is None else _environment(report.environment),
         "findings": [_finding(finding) for finding in report.findings],
+        "tests": [
+            {"name": test.name, "result": test.word.lower(), "detail": test.detail, "seconds": test.seconds}
+            for test in report.tests
+        ],
         "statistics": [
             {"code": one.code, "name": one.name, "severity": one.severity.word, "count": number}
             for one, number in (statistics(report.findings) if report.statistics else ())

@@ -19,6 +19,7 @@ from jaxdoctor.reports.wording import (
     first_bad,
     horizons,
     in_bytes,
+    in_seconds,
     interval,
     machine,
     meaning,
@@ -56,7 +57,7 @@ def _lines(report: Report) -> Iterator[str]:
     if report.partial:
         yield ""
         yield "Interrupted: this is only what was found until then."
-    for section in (_findings, _machine, _rollouts, _checkpoints, _signatures, _aside, _prescription):
+    for section in (_tests, _findings, _machine, _rollouts, _checkpoints, _signatures, _aside, _prescription):
         yield from section(report)
 
 
@@ -79,6 +80,17 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     yield f"|{'---|' * len(headings)}"
     for row in rows:
         yield f"| {' | '.join(row)} |"
+
+
+def _tests(report: Report) -> Iterator[str]:
+    if report.tests:
+        yield ""
+        yield "## Tests"
+        rows = (
+            (test.word, text(test.name), text(test.detail), in_seconds(test.seconds) if test.seconds else "")
+            for test in report.tests
+        )
+        yield from table(("result", "test", "what was seen", "time"), rows)
 
 
 def _findings(report: Report) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Finding, Location
+from jaxdoctor.facts.node_test import NodeTest
 from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.precision import F32, F64
 from jaxdoctor.facts.report import Report
@@ -37,6 +38,12 @@ def statistics(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
         counts.setdefault((finding.code, finding.severity.word), []).append(finding)
     rows = [(found[0], len(found)) for found in counts.values()]
     return sorted(rows, key=lambda row: (-row[1], -row[0].severity, row[0].code))
+
+
+def test_line(test: NodeTest) -> str:
+    """A test of a node in a line: "PASS devices: JAX computes on 8 x NVIDIA H100 (3.1 s)"."""
+    took = f" ({in_seconds(test.seconds)})" if test.seconds is not None else ""
+    return f"{test.word} {test.name}: {test.detail}{took}"
 
 
 def inert(line: str) -> str:
@@ -74,6 +81,10 @@ def summary(report: Report) -> str:
         parts[-1] += f" ({len(report.reused):,} of them earlier and unchanged)"
     left_out = ((len(report.unexamined), "not examined"), (len(report.ignored), "ignored"))
     parts += [f"{number:,} {what}" for number, what in left_out if number]
+    if report.tests:
+        failed = sum(test.passed is False for test in report.tests)
+        parts[0] = f"{failed} of {counted(len(report.tests), 'test')} failed"
+        parts.pop(1)
     if report.configured is not None:
         parts.insert(1, f"configured by {report.configured}")
     words = ", ".join(parts)

@@ -11,7 +11,9 @@ from jaxdoctor.options import SHARED
 OF_THE_CALL = {"emit", "watch", "python"}
 """Options that are about this one call, or stand at the top of the configuration."""
 
-CALLED = {"card": "cards", "paths": "path", "deep": "depth", "metadata_only": "depth"}
+OF_THE_MACHINE = {"expect_card", "expect_count"}
+
+CALLED = {"card": "cards", "paths": "path", "deep": "depth", "metadata_only": "depth", "script": "run"}
 
 
 @pytest.mark.parametrize(
@@ -19,9 +21,16 @@ CALLED = {"card": "cards", "paths": "path", "deep": "depth", "metadata_only": "d
 )
 def test_every_option_of_a_command_is_a_key(command, key):
     options = set(inspect.signature(COMMANDS.load(command).run).parameters) - set(SHARED) - OF_THE_CALL
+    options -= OF_THE_MACHINE
     keys = {name.replace("-", "_") for name in schema()["properties"][key]["items"]["properties"]}
 
     assert {CALLED.get(option, option) for option in options} <= keys
+
+
+def test_what_is_expected_of_a_node_is_a_key_of_the_machine():
+    keys = schema()["properties"]["machine"]["properties"]
+
+    assert {name.replace("_", "-") for name in OF_THE_MACHINE} <= set(keys)
 
 
 def test_a_shared_option_about_findings_is_a_key():

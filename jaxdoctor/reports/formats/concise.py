@@ -8,7 +8,7 @@ from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.wording import headline, inert, place, statistics, summary
+from jaxdoctor.reports.wording import headline, inert, place, statistics, summary, test_line
 
 
 def _write(report: Report, out: TextIO) -> None:
@@ -17,6 +17,7 @@ def _write(report: Report, out: TextIO) -> None:
         out.writelines(f"{number} {one.code} {one.severity.word} {one.name}\n" for one, number in rows)
     else:
         out.writelines(f"{inert(clean(_line(finding)))}\n" for finding in report.findings)
+    out.writelines(f"{inert(clean(test_line(test)))}\n" for test in report.tests)
     left = (f"{skipped.subject}: not examined: {skipped.reason}" for skipped in report.unexamined)
     out.writelines(f"{inert(clean(line))}\n" for line in left)
     out.write(f"{inert(clean(summary(report)))}\n")

@@ -15,7 +15,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, shortened
 from jaxdoctor.reports.format import Format
 from jaxdoctor.reports.markdown import markdown
-from jaxdoctor.reports.wording import place, summary
+from jaxdoctor.reports.wording import place, summary, test_line
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -37,6 +37,9 @@ def _write(report: Report, out: TextIO) -> None:
 
 def _commands(report: Report) -> Iterator[str]:
     yield from map(_annotation, report.findings)
+    for test in report.tests:
+        command = {True: "", False: "::error title=node::", None: "::warning title=node::"}[test.passed]
+        yield f"{command}{_message(test_line(test))}"
     unjudged = set(report.unjudged)
     for skipped in report.unexamined:
         command = "error" if skipped in unjudged else "warning"

@@ -14,7 +14,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.fingerprint import fingerprint
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.wording import summary
+from jaxdoctor.reports.wording import summary, test_line
 
 SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 """Of GitLab's info, minor, major, critical and blocker."""
@@ -32,6 +32,15 @@ def _issues(report: Report) -> Iterator[dict[str, Any]]:
         seen[mark] = seen.get(mark, 0) + 1
         # GitLab drops an issue whose fingerprint it has seen already.
         yield _issue(finding, report, mark if seen[mark] == 1 else f"{mark}-{seen[mark]}")
+    for test in report.tests:
+        if test.passed is False:
+            yield {
+                "description": clean(test_line(test)),
+                "check_name": f"node-{test.name}",
+                "fingerprint": f"node-{test.name}",
+                "severity": "critical",
+                "location": {"path": report.configuration_file or ".", "lines": {"begin": 1}},
+            }
     if report.unexamined:
         yield {
             "description": clean(f"{summary(report)}: {_named(report)}"),

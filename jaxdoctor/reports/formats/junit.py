@@ -9,7 +9,7 @@ from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.wording import evidence, headline, place, summary
+from jaxdoctor.reports.wording import evidence, headline, place, summary, test_line
 
 
 def _write(report: Report, out: TextIO) -> None:
@@ -17,6 +17,15 @@ def _write(report: Report, out: TextIO) -> None:
     failures = 0
     for finding in report.findings:
         failures += _finding(finding, report, suite)
+    for test in report.tests:
+        case = ET.SubElement(suite, "testcase", classname=clean(report.subject), name=clean(test.name))
+        if test.seconds is not None:
+            case.set("time", f"{test.seconds:.3f}")
+        if test.passed is False:
+            failures += 1
+            ET.SubElement(case, "failure", message=clean(test.detail))
+        else:
+            ET.SubElement(case, "system-out").text = clean(test_line(test))
     for ignored in report.ignored:
         case = _case(ignored.finding, report, suite)
         ET.SubElement(case, "skipped", message=clean(f"ignored: {ignored.reason}"))

@@ -14,7 +14,7 @@ from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.fingerprint import fingerprint
 from jaxdoctor.reports.format import Format
 from jaxdoctor.reports.json_written import plain
-from jaxdoctor.reports.wording import summary
+from jaxdoctor.reports.wording import summary, test_line
 from jaxdoctor.rules.pages import rules_of, url
 from jaxdoctor.rules.rule import Rule
 
@@ -86,6 +86,10 @@ def _invocation(report: Report) -> dict[str, Any]:
         "exitCode": report.exit_code(report.fail_on),
         "toolExecutionNotifications": [
             *(_notification(skipped, report) for skipped in report.unexamined),
+            *(
+                {"level": "note" if test.passed else "error", "message": {"text": clean(test_line(test))}}
+                for test in report.tests
+            ),
             {"level": "note", "message": {"text": clean(summary(report))}},
         ],
     }

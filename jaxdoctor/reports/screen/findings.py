@@ -13,7 +13,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted, shortened
 from jaxdoctor.prescriptions.writers import write_python
 from jaxdoctor.reports.screen.lines import STYLES, say
-from jaxdoctor.reports.wording import place, statistics, summary, tally
+from jaxdoctor.reports.wording import in_seconds, place, statistics, summary, tally
 
 MOST_FINDINGS = 50
 """A terminal shows so many and counts the rest; files hold all of them."""
@@ -29,12 +29,30 @@ MOST_LETTERS = 300
 
 def draw(report: Report, console: Console) -> None:
     """Worst first within the order that the rules gave, then what stands beside them."""
+    _tests(report, console)
     _findings(report, console)
     _ignored(report, console)
     _skipped(report, console)
     _prescription(report, console)
     console.print()
     _closing(report, console)
+
+
+TEST_STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
+
+
+def _tests(report: Report, console: Console) -> None:
+    if report.tests:
+        console.print()
+    for test in report.tests:
+        took = f"  {in_seconds(test.seconds)}" if test.seconds is not None else ""
+        say(
+            console,
+            (f"{test.word:8}", TEST_STYLES[test.passed]),
+            (f"{test.name:10}", "bold"),
+            test.detail,
+            (took, "dim"),
+        )
 
 
 def _findings(report: Report, console: Console) -> None:

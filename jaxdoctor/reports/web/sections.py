@@ -12,7 +12,7 @@ from jaxdoctor.reports.web.markup import Cell, Markup, joined, path, table, tag
 from jaxdoctor.reports.web.rollouts import products, rollouts
 from jaxdoctor.reports.web.saved import checkpoints
 from jaxdoctor.reports.web.updates import updates
-from jaxdoctor.reports.wording import evidence, machine, place
+from jaxdoctor.reports.wording import evidence, in_seconds, machine, place
 from jaxdoctor.rules.pages import rules_of, url
 from jaxdoctor.rules.rule import Rule
 
@@ -25,6 +25,7 @@ Draw = Callable[[Report], Markup]
 def present(report: Report) -> Iterator[tuple[str, str, Draw]]:
     """Name, title and drawing of each section that has something to show."""
     for name, title, draw, has in (
+        ("tests", "Tests", _tests, bool(report.tests)),
         ("findings", "Findings", _findings, bool(report.findings)),
         ("set", "What to set", _prescription, report.prescription is not None),
         ("rollouts", "Rollouts", rollouts, bool(report.outcomes)),
@@ -36,6 +37,22 @@ def present(report: Report) -> Iterator[tuple[str, str, Draw]]:
     ):
         if has:
             yield name, title, draw
+
+
+TONES = {True: "good", False: "bad", None: "warn"}
+
+
+def _tests(report: Report) -> Markup:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            tag("span", test.word, class_=f"pill {TONES[test.passed]}"),
+            test.name,
+            test.detail,
+            "" if test.seconds is None else in_seconds(test.seconds),
+        )
+        for test in report.tests
+    ]
+    return table(("result", "test", "what was seen", "time"), rows, name="Tests")
 
 
 def _findings(report: Report) -> Markup:
