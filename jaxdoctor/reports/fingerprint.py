@@ -28,6 +28,10 @@ MOST_FILES = 200
 """Of a folder, in the order of their names."""
 
 
+WORKSPACE = "GITHUB_WORKSPACE"
+"""Where GitHub's runner keeps the repository, also one that came without its `.git`."""
+
+
 @dataclass(frozen=True)
 class Folders:
     """Where names start from."""
@@ -44,7 +48,9 @@ def folders(configuration: Path | None) -> Folders:
     working = Path.cwd()
     own = working if configuration is None else Path(os.path.abspath(configuration)).parent  # noqa: PTH100 (links stay)
     root = repository(own)
-    return Folders(base=(root or own) if configuration is None else own, root=root or working)
+    workspace = Path(os.environ.get(WORKSPACE) or "/nowhere")
+    top = root or (workspace if own.is_relative_to(workspace) else working)
+    return Folders(base=(root or own) if configuration is None else own, root=top)
 
 
 def repository(folder: Path) -> Path | None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -111,11 +112,60 @@ def test_no_input_reaches_the_script_but_as_a_variable(place):
     assert not (place / "smuggled").exists()
 
 
+def test_findings_of_a_folder_below_stand_at_the_repositorys_root(place, tmp_path):
+    """The action's `working-directory`: GitHub reads names from the root, wherever jaxdoctor ran."""
+    (tmp_path / ".git").mkdir()
+
+    done = run_action(place, arguments="--only scan")
+
+    assert "::error file=repository/runs/step_200.npz,title=JD301" in done.stdout
+    (run,) = json.loads((place / "jaxdoctor.sarif").read_text())["runs"]
+    uris = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
+    assert uris == {"repository/runs/step_200.npz"}
+    assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"] == f"{tmp_path.as_uri()}/"
+
+
+def test_a_checkout_without_its_git_folder_starts_from_the_workspace(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+
+    assert "::error file=repository/runs/step_200.npz" in run_action(place, arguments="--only scan").stdout
+
+
 def test_the_workflow_gives_the_action_what_it_takes():
     steps = yaml(EXAMPLE / "workflow.yml")["jobs"]["preflight"]["steps"]
 
     (uses,) = [step for step in steps if step["uses"].startswith("jaxdoctor/")]
     assert set(uses["with"]) <= set(yaml(ROOT / "action.yml")["inputs"])
+
+
+def test_everything_that_is_fetched_is_pinned_by_a_commit():
+    texts = [path.read_text() for path in (ROOT / "action.yml", EXAMPLE / "workflow.yml")]
+    pins = [pin for text in texts for pin in re.findall(r"uses: \S+@(\S+)", text)]
+    (hooks,) = yaml(EXAMPLE / "pre-commit-config.yaml")["repos"]
+
+    assert len(pins) == 4
+    assert all(re.fullmatch("[0-9a-f]{40}", pin) for pin in [*pins, hooks["rev"]])
+
+
+def test_a_linter_of_workflows_has_nothing_to_say():
+    files = [ROOT / "action.yml", EXAMPLE / "workflow.yml"]
+
+    done = subprocess.run(
+        [Path(sys.executable).with_name("zizmor"), "--offline", "--no-progress", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_snippet_for_pre_commit_names_hooks_that_there_are():
+    (repository,) = yaml(EXAMPLE / "pre-commit-config.yaml")["repos"]
+
+    assert {hook["id"] for hook in repository["hooks"]} == {
+        hook["id"] for hook in yaml(ROOT / ".pre-commit-hooks.yaml")
+    }
 
 
 def test_each_pre_commit_hook_runs(place):
@@ -137,13 +187,15 @@ def test_the_gitlab_job_leaves_its_artifacts(place):
     job = yaml(EXAMPLE / "gitlab-ci.yml")["jaxdoctor"]
     install, command = job["script"]
 
-    assert install == "pip install jaxdoctor"
+    assert install == 'pip install "jaxdoctor[probe] @ git+https://github.com/jaxdoctor/jaxdoctor"'
     done = subprocess.run(
         ["bash", "-c", f"{command} --only scan"], check=False, capture_output=True, text=True
     )
 
     assert done.returncode == 1
     assert "JD301 error nonfinite-values" in done.stdout
+    quality = json.loads((place / job["artifacts"]["reports"]["codequality"]).read_text())
+    assert "nonfinite-values" in [issue["check_name"] for issue in quality]
     assert int(ET.parse(place / job["artifacts"]["reports"]["junit"]).getroot().get("failures")) >= 1
     assert [(place / path).exists() for path in job["artifacts"]["paths"]] == [True]
 
@@ -152,7 +204,7 @@ def test_the_gitlab_job_leaves_its_artifacts(place):
     ("code", "prolog", "drained"), [(0, 0, False), (1, 1, True), (2, 0, False), (3, 0, False), (70, 0, False)]
 )
 def test_the_prolog_drains_on_1_and_leaves_alone_on_everything_else(place, tmp_path, code, prolog, drained):
-    said = "JD104 error refused-jax-setting: x=`reboot` keeps JAX from starting\n    at x\nJD101 note y: z"
+    said = "PASS devices: 8 x `reboot`\nFAIL count: 7 cards; expected 8\nFAIL products: $(reboot)\n2 of 3"
     stub(tmp_path, "jaxdoctor", f"cat <<'END'\n{said}\nEND\nexit {code}")
     stub(tmp_path, "scontrol", f'printf "%s\\n" "$@" > {tmp_path}/drained')
     stub(tmp_path, "logger", f'printf "%s\\n" "$@" > {tmp_path}/logged')
@@ -166,7 +218,22 @@ def test_the_prolog_drains_on_1_and_leaves_alone_on_everything_else(place, tmp_p
     assert (tmp_path / "logged").exists() is (code not in (0, 1))
     if drained:
         told = (tmp_path / "drained").read_text().splitlines()
-        assert told[1:] == ["NodeName=n7", "State=DRAIN", "Reason=jaxdoctor: JD104 error refused-jax-setting"]
+        assert told[1:] == ["NodeName=n7", "State=DRAIN", "Reason=jaxdoctor: count,products failed"]
+
+
+def test_the_prolog_asks_what_the_tests_of_a_node_take(place, tmp_path):
+    """Its own command line, on a machine without the cards that it expects."""
+    stub(tmp_path, "scontrol", f'printf "%s\\n" "$@" > {tmp_path}/drained')
+    stub(tmp_path, "logger", f'printf "%s\\n" "$@" > {tmp_path}/logged')
+
+    done = subprocess.run(
+        [place / "slurm-prolog.sh"], check=False, env={**os.environ, "JAXDOCTOR_SECONDS": "120"}
+    )
+
+    assert done.returncode == 1
+    assert (tmp_path / "drained").read_text().splitlines()[
+        -1
+    ] == "Reason=jaxdoctor: devices,card,count failed"
 
 
 def test_a_prolog_that_hangs_leaves_the_node_alone(place, tmp_path):
