@@ -25,6 +25,14 @@ class Options:
     expectations: Expectations = field(default_factory=Expectations)
     roles: tuple[Assignment, ...] = ()
     memory: int = DEFAULT_MEMORY
+    include: tuple[str, ...] = ()
+    """Patterns of paths: where there are any, nothing else is scanned."""
+
+    exclude: tuple[str, ...] = ()
+    """Patterns of paths that are passed over."""
+
+    leaves: bool = False
+    """Whether the report lists every leaf."""
 
 
 SCAN: Task[[Sequence[Path], Options], Report] = Task("jaxdoctor.checkpoints.scan:scan", ours=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from jaxdoctor.checkpoints.chosen import chosen
 from jaxdoctor.checkpoints.discover import Found, discover
 from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.reader import READERS, describe
@@ -16,6 +17,7 @@ from jaxdoctor.checkpoints.runs import in_runs
 from jaxdoctor.checkpoints.statistics import Depth, number, statistics_of
 from jaxdoctor.errors import NothingExaminedError, UnreadableError
 from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.coverage import coverage_of
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
@@ -40,7 +42,7 @@ def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -
         NothingExaminedError: nothing there is a checkpoint, or none can be read.
     """
     progress.stage("looking for checkpoints")
-    met = _apart(one for path in paths for one in discover(path))
+    met = look(paths, options)
     found = [one for one in met if one.other is None]
     others = [one for one in met if one.other is not None]
     checkpoints: list[Checkpoint] = []
@@ -65,6 +67,22 @@ def _apart(found: Iterable[Found]) -> list[Found]:
     for one in found:
         by_path.setdefault(one.path, one)
     return list(by_path.values())
+
+
+def look(paths: Sequence[Path], options: Options) -> list[Found]:
+    """What is to be scanned at and under the paths.
+
+    Raises:
+        NothingExaminedError: the patterns leave nothing of what is there.
+    """
+    found = _apart(one for path in paths for one in discover(path))
+    left = list(chosen(found, options.include, options.exclude))
+    if found and not left:
+        raise NothingExaminedError(
+            f"--include and --exclude leave none of the {len(found)} checkpoints",
+            hint="see with --dry-run what is there, without them",
+        )
+    return left
 
 
 def not_read(paths: Sequence[Path], others: Sequence[Found]) -> tuple[Skipped, ...]:
@@ -112,14 +130,15 @@ def conclude(paths: Sequence[Path], checkpoints: Sequence[Checkpoint], options: 
     """The report on checkpoints that were read."""
     runs = in_runs(checkpoints, options)
     rules = list(RULES.load_all(*FAMILIES))
+    read = [saved for run in runs for saved in run.checkpoints if saved.finished and saved.format != UNREAD]
     return Report(
         command="scan-checkpoint",
         subject=", ".join(str(path) for path in paths),
         examined=sum(saved.finished and saved.format != UNREAD for saved in checkpoints),
         findings=tuple(finding for run in runs for finding in _judged(run, rules)),
-        checkpoints=tuple(
-            saved for run in runs for saved in run.checkpoints if saved.finished and saved.format != UNREAD
-        ),
+        checkpoints=tuple(read),
+        coverage=coverage_of(read) if read else None,
+        with_leaves=options.leaves,
         series=tuple(run for run in map(_finished, runs) if len(run.checkpoints) > 1),
         skipped=tuple(_skipped(paths, checkpoints)),
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from jaxdoctor.checkpoints.chosen import chosen
 from jaxdoctor.checkpoints.discover import Found, discover
 from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.scan import BytesRead, conclude, read_checkpoint
@@ -94,7 +95,7 @@ class Vigil:
         """Checkpoints not judged yet that look as they did at the last look."""
         settled = []
         for path in self.paths:
-            for found in discover(path):
+            for found in chosen(discover(path), self.options.include, self.options.exclude):
                 if found.other is not None:
                     continue
                 if found.unfinished or found.reader is None or found.path in self.judged:

@@ -45,6 +45,20 @@ def scan_checkpoint(
     max_memory: Annotated[
         str, typer.Option("--max-memory", metavar="SIZE", help="Held at once at most, as in 512MiB.")
     ] = "512MiB",
+    include: Annotated[
+        list[str] | None,
+        typer.Option("--include", metavar="GLOB", help="Scan only what fits: 'step_*'. Repeatable."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="GLOB", help="Pass over what fits: '*buffer*'. Repeatable."),
+    ] = None,
+    leaves: Annotated[
+        bool, typer.Option("--leaves", help="List every leaf: dtype, shape, role, extremes, zeros.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be read, and as what; read no checkpoint.")
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Judge each checkpoint of a running job as it appears.")
     ] = False,
@@ -69,10 +83,20 @@ def scan_checkpoint(
         expect_dtype=tuple(expect_dtype or ()),
         role=tuple(role or ()),
         max_memory=max_memory,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        leaves=leaves,
     )
     options = scan_options(entry)
     named = expand(paths, sys.stdin)
     config = shared.configuration(inside=named)
+    if dry_run:
+        from jaxdoctor.checkpoints.chosen import listed
+        from jaxdoctor.checkpoints.scan import look
+
+        for line in listed(look(named, options)):
+            typer.echo(line)
+        raise typer.Exit
     if watch:
         from jaxdoctor.checkpoints.watch import watch as watching
 

@@ -51,6 +51,9 @@ class ScanEntry:
     """Each "PATTERN=ROLE"."""
 
     max_memory: str = "512MiB"
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    leaves: bool = False
     at: str = field(default="", compare=False)
 
 

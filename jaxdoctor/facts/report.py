@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from jaxdoctor.errors import FINDINGS, MISUSE, NOTHING_EXAMINED, interruption
 from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Reused, Severity, Skipped
@@ -61,6 +62,12 @@ class Report:
 
     statistics: bool = False
     """Whether formats for people count the findings of each rule instead of listing them."""
+
+    coverage: Coverage | None = None
+    """How much of the values in the checkpoints was read."""
+
+    with_leaves: bool = False
+    """Whether formats list the leaves of each checkpoint."""
 
     in_full: bool = False
     """Whether it is written to a file, where nothing is left out for the sake of a screen."""

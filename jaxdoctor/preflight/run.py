@@ -10,6 +10,7 @@ from pathlib import Path
 from jaxdoctor.config.selection import judged
 from jaxdoctor.config.settings import Config
 from jaxdoctor.errors import JaxdoctorError, UsageError
+from jaxdoctor.facts.coverage import summed
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Reused, Skipped
 from jaxdoctor.facts.outcome import Demand, Outcome
 from jaxdoctor.facts.report import Report
@@ -173,6 +174,7 @@ def _together(
         outcomes=tuple(
             _named(outcome, subject) for subject, report in reports for outcome in report.outcomes
         ),
+        coverage=summed(report.coverage for report in told),
         checkpoints=tuple(saved for report in told for saved in report.checkpoints),
         series=tuple(series for report in told for series in report.series),
         signatures=tuple(signature for report in told for signature in report.signatures),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
+from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
@@ -66,6 +68,8 @@ def received(document: Mapping[str, Any]) -> Report:
         deliveries=tuple(map(_delivery, document.get("deliveries", ()))),
         outcomes=tuple(_outcomes(document)),
         checkpoints=checkpoints,
+        coverage=Coverage(**document["coverage"]) if "coverage" in document else None,
+        with_leaves=any("leaves_detail" in entry for entry in document.get("checkpoints", ())),
         series=tuple(_series(entry, checkpoints) for entry in document.get("series", ())),
         signatures=tuple(map(_signature, document.get("signatures", ()))),
         prescription=None if prescription is None else _prescription(prescription),
@@ -119,8 +123,29 @@ def _delivery(entry: Mapping[str, Any]) -> Delivery:
     return Delivery(**{**_known(Delivery, entry), **numbers, "arithmetic": Arithmetic(entry["arithmetic"])})
 
 
+def _detailed(entry: Mapping[str, Any]) -> Leaf:
+    shape = tuple(entry["shape"])
+    seen = None
+    if entry["nonfinite"] is not None:
+        seen = Statistics(
+            size=math.prod(shape),
+            seen=entry["seen"],
+            nan=entry["nonfinite"],
+            sampled=entry["counted"],
+            zeros=entry["zeros"],
+            minimum=entry["minimum"],
+            maximum=entry["maximum"],
+        )
+    return Leaf(
+        path=entry["path"], dtype=entry["dtype"], shape=shape, role=Role(entry["role"]), statistics=seen
+    )
+
+
 def _checkpoint(entry: Mapping[str, Any]) -> Checkpoint:
     """Its leaves have a role and a dtype, as many as there were: the file does not say more of them."""
+    if "leaves_detail" in entry:
+        detailed = tuple(map(_detailed, entry["leaves_detail"]))
+        return Checkpoint(**{**_known(Checkpoint, entry), "leaves": detailed})
     leaves = tuple(
         Leaf(path="", dtype=dtype, shape=(), role=Role(role))
         for role, dtypes in entry["dtypes"].items()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from jaxdoctor import __version__
-from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Skipped
@@ -52,7 +53,10 @@ def written(report: Report) -> dict[str, Any]:
         "trials": [_trial(trial) for outcome in report.outcomes for trial in outcome.trials],
         **({} if lead is None else _bits(lead)),
         "rollouts": [_rollout(outcome) for outcome in report.outcomes],
-        "checkpoints": [_checkpoint(checkpoint) for checkpoint in report.checkpoints],
+        "checkpoints": [
+            _checkpoint(checkpoint, with_leaves=report.with_leaves) for checkpoint in report.checkpoints
+        ],
+        "coverage": None if report.coverage is None else asdict(report.coverage),
         "series": [_series(series) for series in report.series],
         "signatures": [_signature(signature) for signature in report.signatures],
         "prescription": None if report.prescription is None else _prescription(report.prescription),
@@ -281,8 +285,26 @@ def _step_in_c(step: StepInC) -> dict[str, Any]:
     return {"step": step.step, "replay": step.replay, "holds": step.holds, "warnings": list(step.warnings)}
 
 
-def _checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+def _leaf(leaf: Leaf) -> dict[str, Any]:
+    seen = leaf.statistics
     return {
+        "path": leaf.path,
+        "dtype": leaf.dtype,
+        "shape": list(leaf.shape),
+        "role": leaf.role.value,
+        "minimum": None if seen is None else seen.minimum,
+        "maximum": None if seen is None else seen.maximum,
+        "zeros": None if seen is None else seen.zeros,
+        "counted": 0 if seen is None else seen.sampled,
+        "nonfinite": None if seen is None else seen.nonfinite,
+        "seen": 0 if seen is None else seen.seen,
+    }
+
+
+def _checkpoint(checkpoint: Checkpoint, *, with_leaves: bool) -> dict[str, Any]:
+    detail = {"leaves_detail": [_leaf(leaf) for leaf in checkpoint.leaves]} if with_leaves else {}
+    return {
+        **detail,
         "path": checkpoint.path,
         "format": checkpoint.format,
         "step": checkpoint.step,

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.histories import histories
 from jaxdoctor.facts.outcome import Outcome
@@ -16,6 +17,7 @@ from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_s
 from jaxdoctor.reports.wording import (
     dtypes,
     error,
+    extreme,
     first_bad,
     horizons,
     in_bytes,
@@ -198,6 +200,9 @@ def _checkpoints(report: Report) -> Iterator[str]:
             for checkpoint in report.checkpoints[: _most(report)]
         )
         yield from table(("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes"), rows)
+    if report.with_leaves:
+        for checkpoint in report.checkpoints:
+            yield from _leaves(checkpoint, _most(report))
     for series in report.series:
         counters = histories(series)
         if counters:
@@ -208,6 +213,24 @@ def _checkpoints(report: Report) -> Iterator[str]:
                 for one in counters
             )
             yield from table(("counter", "dtype", "last", "limit", "used"), rows_of_counters)
+
+
+def _leaves(checkpoint: Checkpoint, most: int) -> Iterator[str]:
+    yield ""
+    yield f"### Leaves of {text(checkpoint.path)}"
+    rows = (
+        (
+            code(leaf.path),
+            text(leaf.dtype),
+            "x".join(map(str, leaf.shape)) or "scalar",
+            leaf.role.value,
+            extreme(None if leaf.statistics is None else leaf.statistics.minimum),
+            extreme(None if leaf.statistics is None else leaf.statistics.maximum),
+            number(None if leaf.statistics is None else leaf.statistics.nonfinite),
+        )
+        for leaf in checkpoint.leaves[:most]
+    )
+    yield from table(("leaf", "dtype", "shape", "role", "minimum", "maximum", "not finite"), rows)
 
 
 def _signatures(report: Report) -> Iterator[str]:

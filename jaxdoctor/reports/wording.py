@@ -88,11 +88,38 @@ def summary(report: Report) -> str:
     if report.configured is not None:
         parts.insert(1, f"configured by {report.configured}")
     words = ", ".join(parts)
+    words += coverage(report)
     return f"{words}; interrupted, so this is only what was found until then" if report.partial else words
 
 
 def _news(report: Report) -> str:
-    return "nothing new" if report.standing and not report.findings else tally(report.findings)
+    news = "nothing new" if report.standing and not report.findings else tally(report.findings)
+    covered = report.coverage
+    if report.findings or covered is None or covered.whole:
+        return news
+    return (
+        f"{news} in the {percent(covered.share)} that was read"
+        if covered.seen_bytes
+        else f"{news} in metadata"
+    )
+
+
+def coverage(report: Report) -> str:
+    """What was not read, and how it would be: "; 3 leaves were sampled, --deep reads all"."""
+    covered = report.coverage
+    if covered is None or covered.whole:
+        return ""
+    parts = []
+    if covered.sampled:
+        verb = "was" if covered.sampled == 1 else "were"
+        share = f" ({percent(covered.share)} was read)" if report.findings else ""
+        parts.append(f"{counted(covered.sampled, 'leaf', 'leaves')} {verb} sampled{share}, --deep reads all")
+    if covered.unread:
+        of_all = (
+            "no" if covered.unread == covered.leaves else f"of {counted(covered.unread, 'leaf', 'leaves')} no"
+        )
+        parts.append(f"{of_all} value was read")
+    return "; " + "; ".join(parts)
 
 
 def stands(findings: Sequence[Finding]) -> str:
@@ -288,6 +315,13 @@ def number(value: float | None) -> str:
         return DASH
     whole = isinstance(value, int) or value.is_integer()
     return f"{int(value):,}" if whole else f"{value:,.6g}"
+
+
+def extreme(value: float | str | None) -> str:
+    """The smallest or the largest value of a leaf, in as many digits as tell it apart."""
+    if value is None:
+        return DASH
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def percent(share: float) -> str:

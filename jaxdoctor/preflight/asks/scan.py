@@ -26,4 +26,7 @@ def scan_options(entry: ScanEntry) -> Options:
         ),
         roles=tuple(assignment(text) for text in entry.role),
         memory=size_named(entry.max_memory),
+        include=entry.include,
+        exclude=entry.exclude,
+        leaves=entry.leaves,
     )

@@ -5,18 +5,20 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.histories import History, histories
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted, shortened
 from jaxdoctor.reports.screen.lines import bar, glyphs, labelled, say, table
-from jaxdoctor.reports.wording import DASH, dtypes, in_bytes, number, percent
+from jaxdoctor.reports.wording import DASH, dtypes, extreme, in_bytes, number, percent
 
 MOST_ROWS = 20
 """Of more checkpoints than this a terminal shows the first and the last ones."""
 
 MOST_COUNTERS = 12
+MOST_LEAVES = 1000
 BAR, SMALL_BAR = 14, 8
 ROOMY = 104
 """From this width on counters have columns for their growth."""
@@ -34,6 +36,43 @@ def draw(report: Report, console: Console) -> None:
     for series in report.series:
         console.print()
         _series(series, console)
+    if report.with_leaves:
+        for checkpoint in report.checkpoints:
+            console.print()
+            _leaves(checkpoint, console, in_full=report.in_full)
+    if report.coverage is not None and report.coverage.leaves:
+        console.print()
+        _coverage(report.coverage, console)
+
+
+def _coverage(covered: Coverage, console: Console) -> None:
+    """The line that says how much of everything was read."""
+    whole = covered.leaves - covered.sampled - covered.unread
+    parts = ((whole, "whole"), (covered.sampled, "sampled"), (covered.unread, "not at all"))
+    told = ", ".join(f"{number:,} {how}" for number, how in parts if number)
+    share = f"{percent(covered.share)} of {in_bytes(covered.value_bytes)} of values"
+    labelled(console, "read", f"{counted(covered.leaves, 'leaf', 'leaves')}: {told}; {share}")
+
+
+def _leaves(checkpoint: Checkpoint, console: Console, *, in_full: bool) -> None:
+    """Every leaf of one checkpoint with what was seen of its values."""
+    say(console, (checkpoint.path, "bold"), f"  {counted(len(checkpoint.leaves), 'leaf', 'leaves')}")
+    shown = checkpoint.leaves if in_full else checkpoint.leaves[:MOST_LEAVES]
+    headings = ("leaf", "dtype", "shape", "role", "minimum", "maximum", "zeros", "not finite")
+    table(console, headings, [_leaf(leaf, console) for leaf in shown], numbers="llllrrrr")
+    if len(shown) < len(checkpoint.leaves):
+        rest = counted(len(checkpoint.leaves) - len(shown), "more leaf", "more leaves")
+        say(console, (f"{rest}; --output FILE holds all of them", "dim"))
+
+
+def _leaf(leaf: Leaf, console: Console) -> tuple[str, ...]:
+    seen = leaf.statistics
+    shape = "x".join(map(str, leaf.shape)) or "scalar"
+    fixed = (shortened(leaf.path, max(console.width // 3, 20)), leaf.dtype, shape, leaf.role.value)
+    if seen is None:
+        return (*fixed, DASH, DASH, DASH, DASH)
+    zeros = percent(seen.zeros / seen.sampled) if seen.sampled else DASH
+    return (*fixed, extreme(seen.minimum), extreme(seen.maximum), zeros, f"{seen.nonfinite:,}")
 
 
 def _checkpoints(checkpoints: tuple[Checkpoint, ...], console: Console, *, in_full: bool) -> None:
