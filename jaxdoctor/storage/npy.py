@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
-from jaxdoctor.storage.blobs import Blob, ReadAt
+from jaxdoctor.storage.blobs import Blob, ReadAt, Region, whole_file
 from jaxdoctor.storage.budget import Budget
-from jaxdoctor.storage.damage import CorruptError, HostileError, TruncatedError, noted
+from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.damage import (
+    CorruptError,
+    DamagedError,
+    HostileError,
+    TruncatedError,
+    UnsupportedError,
+    noted,
+)
 from jaxdoctor.storage.elements import Element, element
 from jaxdoctor.storage.shapes import shape
 
@@ -147,3 +156,50 @@ def _pickled_leaves(record: Record, blob: Blob, path: str, budget: Budget) -> tu
 
     tree = tree_of(stream, recognize, prefix=path)
     return tree.leaves, [*faults_of(stream, blob.path), *tree.faults]
+
+
+MOST_RECORDS = 1_000_000
+
+
+def has_several(found: Candidate) -> bool:
+    """Whether a second array begins where the first ends, as several calls of `np.save` leave them."""
+    if not found.head.startswith(MAGIC):
+        return False
+    try:
+        region = whole_file(found.path)
+        with region.reading(Budget()) as read_at:
+            end = read_record(read_at, 0, found.name).end
+            return end is not None and read_at(end, len(MAGIC)) == MAGIC
+    except DamagedError:
+        return False
+
+
+@dataclass
+class Records:
+    """The arrays of a file that holds one behind the other."""
+
+    leaves: list[Leaf] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def read_records(
+    region: Region, budget: Budget, found: Records, *, start: int = 0, names: Sequence[str] = ()
+) -> None:
+    """Adds every array from `start` on, called by `names` as far as they reach, and then by its number.
+
+    Raises:
+        DamagedError: what follows is no array, or cannot be found.
+    """
+    with region.reading(budget) as read_at:
+        while start < region.size:
+            index = len(found.leaves)
+            name = names[index] if index < len(names) else f"leaf[{index}]"
+            record = read_record(read_at, start, name)
+            leaves, wrong = record_leaves(record, region, name, budget)
+            found.leaves += leaves
+            found.faults += wrong
+            if record.end is None or record.objects:
+                raise UnsupportedError(f"{name} does not say where it ends, so later leaves are not read")
+            if len(found.leaves) > MOST_RECORDS:
+                raise UnsupportedError(f"only the first {MOST_RECORDS} leaves are judged")
+            start = record.end

@@ -104,7 +104,7 @@ def _leaf(name: str, entry: Fields, shards: _Shards, budget: Budget) -> Leaf:
     fits(elements, element, size, "a tensor")
     region = shards.region(_number(entry, 3, 0))
     if region is None:
-        return Leaf(path=name, dtype=element.name, shape=axes, unsupported="its file is missing")
+        return Leaf(path=name, dtype=element.name, shape=axes)
     values = region.part(_number(entry, 4, 0), size, "a tensor").values(0, elements, element, budget)
     return Leaf(path=name, dtype=element.name, shape=axes, values=values)
 
@@ -143,7 +143,11 @@ def _block(region: Region, handle: bytes, place: int, budget: Budget) -> bytes:
         raise CorruptError(f"a block of the index has {size} bytes")
     raw = region.part(offset, size + TRAILER, "a block of the index").bytes(0, size + TRAILER, budget)
     if raw[size]:
-        raise UnsupportedError("its index is compressed")
+        how = "by snappy" if raw[size] == 1 else f"in the way {raw[size]}"
+        raise UnsupportedError(
+            f"a block of the index is compressed {how}, so its tensors are not judged",
+            hint="restore it with TensorFlow, and save it again",
+        )
     (stored,) = struct.unpack("<I", raw[size + 1 :])
     if _masked(crc32c(raw[: size + 1])) != stored:
         raise CorruptError("the checksum of a block of the index is wrong")

@@ -10,7 +10,7 @@ from jaxdoctor.storage.blobs import whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import CorruptError, noted
-from jaxdoctor.storage.npy import MAGIC, read_record, record_leaves
+from jaxdoctor.storage.npy import MAGIC, has_several, read_record, record_leaves
 
 
 def _read(path: Path, budget: Budget) -> Contents:
@@ -31,7 +31,7 @@ def _read(path: Path, budget: Budget) -> Contents:
 
 
 READER = Reader(
-    recognizes=lambda found: found.head.startswith(MAGIC),
+    recognizes=lambda found: found.head.startswith(MAGIC) and not has_several(found),
     read=_read,
     order=60,
     restored_by_jax=False,

@@ -17,7 +17,7 @@ EMPTY_KEY = b"\0\0"
 
 
 def _recognizes(found: Candidate) -> bool:
-    if not found.head.startswith(EMPTY_KEY):
+    if not (found.head.startswith(EMPTY_KEY) or found.suffix == ".index"):
         return False
     try:
         region = whole_file(found.path)

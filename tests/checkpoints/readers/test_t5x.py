@@ -97,12 +97,40 @@ def test_a_copy_of_a_bucket_is_read_from_the_disk(tmp_path):
     assert checkpoint_of(READER, path, Budget()).faults == ()
 
 
+def test_arrays_that_lie_in_a_bucket_are_one_fault(tmp_path):
+    """With its address; a copy of the bucket beside the file is read, whatever the description says."""
+
+    def described(name):
+        kvstore = {"driver": "s3", "bucket": "ours", "path": f"runs/7/checkpoint_1/{name}/"}
+        return {"driver": "zarr", "dtype": "float32", "kvstore": kvstore}
+
+    write(tmp_path / "checkpoint_1", a=described("a"), b=described("b"))
+
+    checkpoint = checkpoint_of(READER, tmp_path / "checkpoint_1", Budget())
+    (fault,) = checkpoint.faults
+
+    assert fault.kind == "pointer-not-data"
+    assert fault.message == "2 arrays lie in s3://ours/runs/7/checkpoint_1/, not here"
+
+
+def test_chunks_without_their_hidden_file(tmp_path):
+    """A copy that left out names beginning with a dot."""
+    write(tmp_path / "checkpoint_1", w={"driver": "zarr", "kvstore": {"driver": "file", "path": "w"}})
+    (tmp_path / "checkpoint_1" / "w").mkdir()
+    (tmp_path / "checkpoint_1" / "w" / "0.0").write_bytes(b"chunk")
+
+    (fault,) = checkpoint_of(READER, tmp_path / "checkpoint_1", Budget()).faults
+
+    assert fault.message == "w/.zarray is missing while its chunks are there"
+    assert "hidden" in fault.fix
+
+
 @pytest.mark.parametrize(
     ("kvstore", "kind"),
     [
         ({"driver": "http", "path": "http://169.254.169.254/latest/"}, "hostile-content"),
-        ({"driver": "s3", "path": "w"}, "hostile-content"),
-        ({"driver": "gcs", "bucket": "elsewhere", "path": "gone"}, "missing-file"),
+        ({"driver": "s3", "bucket": "b", "path": "run/w/"}, "pointer-not-data"),
+        ({"driver": "gcs", "bucket": "elsewhere", "path": "gone"}, "pointer-not-data"),
         ({"driver": "file", "path": "/etc/"}, "hostile-content"),
         ({"driver": "file", "path": "../secret"}, "hostile-content"),
         ({"driver": "file", "path": "gone"}, "missing-file"),
