@@ -123,6 +123,13 @@ def probe(
     cache: Annotated[
         bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
     ] = True,
+    cures: Annotated[
+        bool,
+        typer.Option(
+            "--cures/--no-cures",
+            help="Try changes to a model that fails, in what is left of the time limit.",
+        ),
+    ] = True,
     emit: Annotated[
         str | None,
         typer.Option(
@@ -156,6 +163,7 @@ def probe(
         seed=seed,
         precision=tuple(precision or ()),
         cache=cache,
+        cures=cures,
         price=price,
     )
     ask = probe_ask(entry, seconds=time_limit)

@@ -31,6 +31,7 @@ class ProbeEntry:
     time_limit: float | None = None
     price: bool = False
     cache: bool = True
+    cures: bool = True
     at: str = field(default="", compare=False)
     """Where the configuration names it: "jaxdoctor.yaml:5"."""
 

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.trial import Trial
 
 
@@ -92,6 +93,34 @@ class StepInC:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Parting:
+    """How far MJX at x64 is from MuJoCo in C after one step from the same state, and over the rollout."""
+
+    steps: int
+    """Steps of C's own rollouts that MJX took once more, each from C's state before it."""
+
+    parted: int
+    """Those after which the velocity differs by more than the solver's stopping tolerance explains."""
+
+    error: float
+    """The largest difference in velocity, relative to how much that step changed it."""
+
+    tolerance: float
+    """The error that the solver's stopping tolerance explains."""
+
+    worst: tuple[tuple[int, int], ...] = ()
+    """Step and replay of the largest ones."""
+
+    horizon: float | None = None
+    """Median steps until a free x64 replay has left C's; None: it never did."""
+
+    field: str | None = None
+    """The first in pipeline order that parts: "qfrc_passive"; None: not looked for, or not found."""
+
+    field_error: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """One rollout's trials and what follows from them."""
 
@@ -125,6 +154,12 @@ class Outcome:
 
     steps_in_c: tuple[StepInC, ...] | None = None
     """The steps in which x64 replays failed, taken by C, earliest first; None: there is no C twin to ask."""
+
+    parting: Parting | None = None
+    """MJX at x64 against C; None: there is no C twin, or no time was left."""
+
+    cures: tuple[Cure, ...] = ()
+    """Changes to the model, those first that were likeliest; empty where none was looked for."""
 
     timestep: float | None = None
     """Seconds of simulated time per step."""

@@ -83,3 +83,8 @@ def inertias(model: Any, spots: ElementLines, chosen: list[Pose]) -> Iterator[Jo
             inertia=inertia,
             free_inertia=left,
         )
+
+
+def felt_inertias(model: Any, pose: Pose) -> Array:
+    """The diagonal of the mass matrix in a pose, by degree of freedom."""
+    return np.diagonal(matrix(model, *_factors_at(model, pose), None)).copy()

@@ -32,6 +32,9 @@ class Ask:
 
     time_limit: float = 300.0
     cache: bool = True
+    cures: bool = True
+    """Whether changes to a model that fails are tried, in what is left of the time limit."""
+
     priced: bool = False
     """Whether to time a step at every setting on this device, also where another one is judged."""
 

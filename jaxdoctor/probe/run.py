@@ -18,7 +18,7 @@ from jaxdoctor.models.scenario import PREFIX, SCENARIOS, Scenario
 from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.trials import assemble
-from jaxdoctor.probe.workers import prepare, replay
+from jaxdoctor.probe.workers import after, prepare, replay
 from jaxdoctor.replay.plan import Prepared
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rules.diagnose import diagnose
@@ -190,6 +190,9 @@ def _replayed(
         return Examined(outcome=outcome, skipped=(Skipped(subject=ask.subject, reason=reason),))
     answers = replay(ask, machine, prepared, folder, deadline, progress)
     outcome = assemble(ask, machine, answers, expected)
+    if not answers.interrupted:
+        later = after(ask, machine, prepared, folder, deadline, progress)
+        outcome = later.completed(outcome, cures=ask.cures and expected is None)
     model = answers.prepared.model
     facts = [outcome] if model is None else [model, outcome]
     return Examined(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, StepInC, Verdict
+from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Parting, StepInC, Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.judged import Machine
@@ -46,6 +46,7 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         controls=answers.prepared.controls,
         in_c=in_c,
         steps_in_c=taken,
+        parting=making.parting(),
         timestep=None if answers.prepared.model is None else answers.prepared.model.timestep,
         products=() if sweep is None else sweep.sites,
         culprits=() if sweep is None else sweep.culprits,
@@ -100,6 +101,11 @@ class _Trials:
         """What C made of the steps in which x64 failed."""
         x64 = self._answers.natives.get("x64")
         return None if x64 is None else x64.steps_in_c
+
+    def parting(self) -> Parting | None:
+        """MJX at x64 against C."""
+        x64 = self._answers.natives.get("x64")
+        return None if x64 is None else x64.parting
 
     def _native(self, setting: str, replay: NativeReplay, judgement: Judgement) -> Trial:
         precision = self._precision(setting)

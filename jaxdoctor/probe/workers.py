@@ -15,6 +15,7 @@ from jaxdoctor.errors import JaxdoctorError, WorkerError
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import BF16, F32, TF32, Precision, Rounding
 from jaxdoctor.machine.judged import Machine
+from jaxdoctor.probe.after import After
 from jaxdoctor.probe.ask import Ask, replays_of
 from jaxdoctor.probe.unfinished import Unfinished, Watched
 from jaxdoctor.replay.compile_limit import CompileLimitError
@@ -122,6 +123,20 @@ def replay(
 ) -> Answers:
     """Replays what the folder holds at every precision, until the deadline of `time.monotonic`."""
     return _Replaying(ask, machine, prepared, Path(folder), deadline, progress).run()
+
+
+def after(
+    ask: Ask, machine: Machine, prepared: Prepared, folder: str, deadline: float, progress: Progress = SILENT
+) -> After:
+    """What may still be looked for in the folder, once the verdict stands."""
+    replaying = _Replaying(ask, machine, prepared, Path(folder), deadline, progress)
+    return After(
+        folder=folder,
+        deadline=deadline,
+        batch=replaying.batch,
+        environment=lambda variables: replaying.environment(variables, fuses=replaying.depth < DEEP),
+        progress=progress,
+    )
 
 
 A = TypeVar("A", NativeReplay, Sweep)
@@ -307,7 +322,7 @@ class _Replaying:
             try:
                 answer = run(
                     call(FUSION_SECONDS if may_hang else None),
-                    environment=self._environment(variables, fuses=fuses),
+                    environment=self.environment(variables, fuses=fuses),
                     deadline=self.deadline,
                     progress=job.watched,
                     received=job.know,
@@ -323,7 +338,8 @@ class _Replaying:
                 job.know(answer)
             return
 
-    def _environment(self, variables: Mapping[str, str | None], *, fuses: bool) -> dict[str, str | None]:
+    def environment(self, variables: Mapping[str, str | None], *, fuses: bool) -> dict[str, str | None]:
+        """The variables of a worker that replays."""
         theirs = {**os.environ, **self.machine.variables}.get("XLA_FLAGS") or ""
         ours = [] if self.on_accelerator else [QUICKER, *([] if fuses else [WITHOUT_FUSION])]
         return {

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from jaxdoctor.facts.trial import wilson
+from jaxdoctor.replay.against_c import parting
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
@@ -49,6 +50,7 @@ class _Replaying:
             parts = self._until_clear(ensemble, first)
             if plan.is_reference:
                 self._take_steps_in_c(parts)
+                self._part_from_c(ensemble, first)
             if plan.one_by_one:
                 self._say(singly=self._one_by_one())
         if plan.priced:
@@ -122,6 +124,12 @@ class _Replaying:
                     twin, self.recording, parts, replays=judgement.replays, aside=self.aside
                 )
             )
+
+    def _part_from_c(self, ensemble: Ensemble, first: Rollout) -> None:
+        """How far one step is from C's, and how soon the rollout is."""
+        twin = self.scratch.twin()
+        if twin is not None and time.monotonic() < self.plan.deadline:
+            self._say(parting=parting(twin, ensemble, self.recording, first, deadline=self.plan.deadline))
 
     def _one_by_one(self) -> Judgement:
         """The same states in programs of one replay, which compile to other kernels."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.model import Model
-from jaxdoctor.facts.outcome import RolledInC, StepInC
+from jaxdoctor.facts.outcome import Parting, RolledInC, StepInC
 from jaxdoctor.facts.precision import F32, Precision
 from jaxdoctor.workers.task import Task
 
@@ -137,10 +138,42 @@ class NativeReplay:
     singly: Judgement | None = None
     """The same states in a batch of one."""
 
+    parting: Parting | None = None
+    """Of the reference: how far it is from C; None: there is no twin."""
+
     steps_in_c: tuple[StepInC, ...] | None = None
     """The steps in which replays failed, taken by C; None: none did, or there is no twin."""
 
     effort: Effort = field(default_factory=Effort)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurePlan:
+    """What changes to a failing model are tried on."""
+
+    batch: int
+    first: int = 0
+    """The first of the recording's replays that are tried."""
+
+    near: bool = False
+    """From shortly before the step that fails on, instead of from the start: for the engine's own faults."""
+
+    where: str
+    """What a cure says replayed it: "MJX at x64"."""
+
+    only: str | None = None
+    """The one change that needs a program of its own; None: those of numbers, which share one."""
+
+    deadline: float
+    """The moment of `time.monotonic()` at which the worker should be through."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartingPlan:
+    """Where MJX parts from C, of which the first field is looked for."""
+
+    worst: tuple[tuple[int, int], ...]
+    """Step and replay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,3 +255,14 @@ SWEEP: Task[[str, SweepPlan], Sweep] = Task("jaxdoctor.replay.sweep:sweep")
 
 NATIVE: Task[[str, NativePlan], NativeReplay] = Task("jaxdoctor.replay.native:replay")
 """Replays what the scratch folder holds as JAX is configured in the worker."""
+
+CURES_IN_C: Task[[str, CurePlan], tuple[Cure, ...]] = Task("jaxdoctor.replay.cures:try_in_c")
+"""Tries every change to the model in MuJoCo's C engine."""
+
+CURES_IN_MJX: Task[[str, CurePlan], tuple[Cure, ...]] = Task("jaxdoctor.replay.cures:try_in_mjx")
+"""Tries changes to the model in MJX, as JAX is configured in the worker."""
+
+PARTING: Task[[str, PartingPlan], tuple[str, float] | None] = Task(
+    "jaxdoctor.replay.parting_field:first_field"
+)
+"""Names the first field in which MJX parts from C, and by how much; the worker is in x64."""

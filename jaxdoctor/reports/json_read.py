@@ -12,11 +12,12 @@ from typing import Any
 from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
 from jaxdoctor.facts.coverage import Coverage
+from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
 from jaxdoctor.facts.node_test import NodeTest
-from jaxdoctor.facts.outcome import Growth, Outcome, RolledInC, SolverEffort, StepInC, Verdict
+from jaxdoctor.facts.outcome import Growth, Outcome, Parting, RolledInC, SolverEffort, StepInC, Verdict
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.report import Report
@@ -207,6 +208,8 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         in_c=_in_c(entry),
         steps_in_c=_steps_in_c(entry.get("steps_in_c")),
         timestep=entry.get("timestep"),
+        parting=_parting(entry.get("parting")),
+        cures=tuple(Cure(**cure) for cure in entry.get("cures", ())),
         culprits=tuple(entry.get("culprits", ())),
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),
@@ -227,6 +230,13 @@ def _in_c(entry: Mapping[str, Any]) -> RolledInC:
 def _pairs(entry: Mapping[str, Any], *names: str) -> dict[str, tuple[float, float]]:
     """Numbers that may be written as "inf"."""
     return {name: (float(entry[name][0]), float(entry[name][1])) for name in names}
+
+
+def _parting(entry: Mapping[str, Any] | None) -> Parting | None:
+    if entry is None:
+        return None
+    worst = tuple((int(step), int(replay)) for step, replay in entry["worst"])
+    return Parting(**{**entry, "worst": worst, "error": float(entry["error"])})
 
 
 def _steps_in_c(entries: Sequence[Mapping[str, Any]] | None) -> tuple[StepInC, ...] | None:

@@ -13,11 +13,12 @@ from typing import Any
 
 from jaxdoctor import __version__
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Skipped
 from jaxdoctor.facts.histories import histories
-from jaxdoctor.facts.outcome import Growth, Outcome, RolledInC, SolverEffort, StepInC
+from jaxdoctor.facts.outcome import Growth, Outcome, Parting, RolledInC, SolverEffort, StepInC
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
@@ -244,6 +245,8 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "in_c": _in_c(outcome.in_c),
         "steps_in_c": None if outcome.steps_in_c is None else [_step_in_c(one) for one in outcome.steps_in_c],
         "timestep": outcome.timestep,
+        "parting": None if outcome.parting is None else _parting(outcome.parting),
+        "cures": [_cure(cure) for cure in outcome.cures],
         "culprits": outcome.culprits,
         "own_precision": outcome.own_precision,
         "expected": None if outcome.expected is None else outcome.expected.value,
@@ -278,6 +281,29 @@ def _growth(growth: Growth) -> dict[str, Any]:
         "replays": growth.replays,
         "speeds": list(growth.speeds),
         "energies": list(growth.energies),
+    }
+
+
+def _parting(parting: Parting) -> dict[str, Any]:
+    return {
+        "steps": parting.steps,
+        "parted": parting.parted,
+        "error": parting.error,
+        "tolerance": parting.tolerance,
+        "horizon": parting.horizon,
+        "field": parting.field,
+        "field_error": parting.field_error,
+        "worst": [list(at) for at in parting.worst],
+    }
+
+
+def _cure(cure: Cure) -> dict[str, Any]:
+    return {
+        "change": cure.change,
+        "failed": cure.failed,
+        "replays": cure.replays,
+        "instead_of": cure.instead_of,
+        "where": cure.where,
     }
 
 

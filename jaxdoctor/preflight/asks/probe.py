@@ -62,6 +62,7 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         all_products=tuple(precision_asked(one) for one in entry.precision if one.startswith(EVERYWHERE)),
         time_limit=seconds,
         cache=entry.cache,
+        cures=entry.cures,
         priced=entry.price,
     )
     if entry.scenario is not None:

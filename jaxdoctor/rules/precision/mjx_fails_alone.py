@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.trial import native_x64
@@ -26,8 +27,9 @@ def mjx_fails_alone(outcome: Outcome) -> Hits:
 
     ## What to do
 
-    Use what the finding says mended it. Where nothing was found: another `cone`, `solver`, `integrator` or
-    `condim` changes which of MJX's code runs. Report the state to MuJoCo.
+    Use what the finding says mended it: jaxdoctor changes friction, cone, timestep, armature, damping,
+    softness, solver, integrator and iterations, one at a time, and replays the failing steps with each.
+    Report the state to MuJoCo.
 
     ## Example
 
@@ -59,5 +61,5 @@ def mjx_fails_alone(outcome: Outcome) -> Hits:
             "replays": x64.replays,
             "steps_in_c": [{"step": one.step, "replay": one.replay, "holds": one.holds} for one in taken],
         },
-        fix="no setting of JAX mends it: change which of MJX's code runs, and report the state to MuJoCo",
+        fix=advice(outcome.cures) or "no setting of JAX mends it; report the state to MuJoCo",
     )

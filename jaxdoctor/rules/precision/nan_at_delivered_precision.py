@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32
@@ -69,7 +70,7 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
             "culprits": list(outcome.culprits),
         },
         fix=(
-            "enable x64, or mend the model so that float32 is enough"
+            "; or ".join(part for part in ("enable x64", advice(outcome.cures)) if part)
             if more
             else "set jax_default_matmul_precision to highest"
         ),

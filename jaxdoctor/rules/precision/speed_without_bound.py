@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Growth, Outcome, Verdict
 from jaxdoctor.facts.trial import native_x64
@@ -58,14 +59,14 @@ def speed_without_bound(outcome: Outcome) -> Hits:
                 + _moment(in_c.first_unusable_step, outcome.timestep)
             ),
             evidence=evidence,
-            fix=FIX,
+            fix=advice(outcome.cures) or FIX,
         )
     elif in_c.growth is not None:
         yield Hit(
             location=Location(path=outcome.subject),
             message=_grown(in_c.growth, outcome),
             evidence=evidence,
-            fix=FIX,
+            fix=advice(outcome.cures) or FIX,
         )
 
 

@@ -7,6 +7,8 @@ from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.trial import native_x64
 from jaxdoctor.rules.rule import Hits, rule
 
+FIX = "look at the start state and at MuJoCo's warnings; no precision mends it"
+
 
 @rule("JD204", Severity.ERROR)
 def unstable_at_every_precision(outcome: Outcome) -> Hits:
@@ -26,8 +28,8 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
 
     ## What to do
 
-    - Halve `timestep` and see whether it lasts longer.
-    - Raise the solver's `iterations` and `ls_iterations`; MJX examples often have them down to 1.
+    - Use what the finding says mended it: jaxdoctor halves the timestep, adds armature and damping, softens
+      contacts, limits and loops, changes solver, cone and integrator, and replays with each.
     - Give `solref` a time constant of at least two timesteps, and no stiff negative values.
     - Look for geoms that overlap at the start, closed chains whose constraints contradict one another,
       links without mass or armature, and actuators whose gain is too high for the timestep.

@@ -1,0 +1,174 @@
+"""Changes to a model that may mend a rollout that fails, likeliest first; none is advised untried."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from jaxdoctor.models.constraints import is_disabled
+from jaxdoctor.models.contacts import geom_pairs
+from jaxdoctor.models.element_lines import ElementLines
+from jaxdoctor.models.inertia import felt_inertias
+from jaxdoctor.models.poses import start_pose
+from jaxdoctor.models.servos import SCALAR_JOINTS
+
+LEAST_FRICTION = 0.01
+"""Sliding friction below it makes MJX's and MuJoCo's solvers divide by next to nothing."""
+
+SOFT_SECONDS = 0.05
+"""The time constant of a contact, limit or loop that is soft for every usual timestep, in seconds."""
+
+SOFT_STEPS = 10
+"""And at least so many timesteps."""
+
+ARMATURE_SHARE = 0.01
+"""Of the inertia that a hinge or slide moves: as much outweighs what rounding does to it."""
+
+DAMPED_SECONDS = 0.1
+"""Damping is tried that stops what a joint feels within such a time."""
+
+MOST_LOOPS = 4
+"""So many loops are softened one by one."""
+
+MORE_ITERATIONS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One change, in the words of the file."""
+
+    name: str
+    """'cone="pyramidal"'."""
+
+    apply: Callable[[Any], None]
+    """Changes a copy of the compiled model in place."""
+
+    halves_timestep: bool = False
+    """Whether a control then holds for two steps."""
+
+
+def changed(model: Any, change: Change) -> Any:
+    """A copy of the compiled model with the change."""
+    other = copy.copy(model)
+    change.apply(other)
+    return other
+
+
+def changes(model: Any) -> Iterator[Change]:
+    """What may mend a rollout of the compiled model, likeliest first."""
+    yield from _friction(model)
+    yield from _cone(model)
+    yield Change(name=f'timestep="{model.opt.timestep / 2:g}"', apply=_halve_timestep, halves_timestep=True)
+    yield from _inertia(model)
+    yield from _softness(model)
+    yield from _solver(model)
+
+
+def _halve_timestep(model: Any) -> None:
+    model.opt.timestep /= 2
+
+
+def _touching(model: Any) -> list[int]:
+    """Geoms that can touch others."""
+    if is_disabled(model, mujoco.mjtDisableBit.mjDSBL_CONTACT):
+        return []
+    return sorted({geom for first, second, _ in geom_pairs(model) for geom in (first, second)})
+
+
+def _friction(model: Any) -> Iterator[Change]:
+    geoms = _touching(model)
+    slippery = [geom for geom in geoms if model.geom_friction[geom, 0] < LEAST_FRICTION]
+    if slippery or (geoms and model.npair and (model.pair_friction[:, :2] < LEAST_FRICTION).any()):
+
+        def rougher(model: Any) -> None:
+            model.geom_friction[slippery, 0] = LEAST_FRICTION
+            model.pair_friction[:, :2] = np.maximum(model.pair_friction[:, :2], LEAST_FRICTION)
+
+        yield Change(name=f'friction="{LEAST_FRICTION:g}" where it is less', apply=rougher)
+        if model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL:
+
+            def frictionless(model: Any) -> None:
+                model.geom_condim[slippery] = 1
+                model.pair_dim[(model.pair_friction[:, :2] < LEAST_FRICTION).all(axis=1)] = 1
+
+            yield Change(name='condim="1" where friction is less than 0.01', apply=frictionless)
+
+
+def _cone(model: Any) -> Iterator[Change]:
+    if not _touching(model):
+        return
+    elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
+    other = mujoco.mjtCone.mjCONE_PYRAMIDAL if elliptic else mujoco.mjtCone.mjCONE_ELLIPTIC
+    if not elliptic and (model.geom_condim == 1).any():
+        # MJX refuses contacts without friction under the elliptic cone.
+        return
+
+    def cone(model: Any) -> None:
+        model.opt.cone = other
+
+    yield Change(name=f'cone="{"pyramidal" if elliptic else "elliptic"}"', apply=cone)
+
+
+def _inertia(model: Any) -> Iterator[Change]:
+    scalar = np.isin(model.jnt_type[model.dof_jntid], list(SCALAR_JOINTS))
+    if not scalar.any():
+        return
+    felt = np.where(scalar, felt_inertias(model, start_pose(model)), 0.0)
+
+    def heavier(model: Any) -> None:
+        model.dof_armature[:] = np.maximum(model.dof_armature, ARMATURE_SHARE * felt)
+
+    def slower(model: Any) -> None:
+        # Newer MuJoCo has coefficients of higher powers of the velocity behind the first.
+        linear = model.dof_damping if model.dof_damping.ndim == 1 else model.dof_damping[:, 0]
+        linear[:] = np.maximum(linear, felt / DAMPED_SECONDS)
+
+    yield Change(name="armature of 1/100 of the inertia that each joint moves", apply=heavier)
+    yield Change(name=f"damping that stops each joint in {DAMPED_SECONDS:g} s", apply=slower)
+
+
+def _softness(model: Any) -> Iterator[Change]:
+    seconds = max(SOFT_SECONDS, SOFT_STEPS * float(model.opt.timestep))
+    if _touching(model) or model.jnt_limited.any() or model.tendon_limited.any():
+
+        def softer(model: Any) -> None:
+            for values in (model.geom_solref, model.pair_solref, model.jnt_solref, model.tendon_solref_lim):
+                values[:] = (seconds, 1.0)
+
+        yield Change(name=f'solref="{seconds:g} 1" on contacts and limits', apply=softer)
+    spots = ElementLines(model, "")
+    for loop in np.flatnonzero(model.eq_active0)[:MOST_LOOPS]:
+
+        def looser(model: Any, loop: int = int(loop)) -> None:
+            model.eq_solref[loop] = (seconds, 1.0)
+
+        yield Change(name=f'solref="{seconds:g} 1" on {spots.at("equality", int(loop))}', apply=looser)
+
+
+def _solver(model: Any) -> Iterator[Change]:
+    kinds = mujoco.mjtSolver
+    newton = model.opt.solver == kinds.mjSOL_NEWTON
+
+    def solver(model: Any) -> None:
+        model.opt.solver = kinds.mjSOL_CG if newton else kinds.mjSOL_NEWTON
+
+    def iterations(model: Any) -> None:
+        model.opt.iterations *= MORE_ITERATIONS
+        model.opt.ls_iterations *= MORE_ITERATIONS
+
+    def integrator(model: Any) -> None:
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+
+    yield Change(name=f'solver="{"CG" if newton else "Newton"}"', apply=solver)
+    drag = model.opt.density > 0 or model.opt.viscosity > 0 or model.opt.wind.any()
+    # MJX has no drag under implicitfast.
+    if model.opt.integrator != mujoco.mjtIntegrator.mjINT_IMPLICITFAST and not drag:
+        yield Change(name='integrator="implicitfast"', apply=integrator)
+    counts = f'iterations="{model.opt.iterations * MORE_ITERATIONS}"'
+    lines = f'ls_iterations="{model.opt.ls_iterations * MORE_ITERATIONS}"'
+    yield Change(name=f"{counts} {lines}", apply=iterations)

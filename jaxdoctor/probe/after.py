@@ -1,0 +1,145 @@
+"""What is looked for once the verdict stands: what mends the rollout, and where MJX parts from C."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from jaxdoctor.errors import JaxdoctorError
+from jaxdoctor.facts.cure import Cure
+from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Parting, Verdict
+from jaxdoctor.facts.precision import F32
+from jaxdoctor.facts.trial import native_x64
+from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, PARTING, CurePlan, PartingPlan
+from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.task import Call, R
+from jaxdoctor.workers.worker import end_all, run
+
+LEAST_SECONDS = 8.0
+"""With less time left no program is compiled any more."""
+
+RESERVE_SECONDS = 2.0
+
+TOGETHER = 2
+"""So many changes that need a program of their own are compiled at once: one on each core."""
+
+X64 = {"JAX_ENABLE_X64": "1"}
+HIGHEST = {"JAX_DEFAULT_MATMUL_PRECISION": "highest"}
+
+Environment = Callable[[Mapping[str, str | None]], Mapping[str, str | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class After:
+    """What the workers need that come after the verdict."""
+
+    folder: str
+    """The scratch folder, as the replays left it."""
+
+    deadline: float
+    """The moment of `time.monotonic()` at which the command's time is over."""
+
+    batch: int
+    environment: Environment
+    """The variables of a worker, with those that are given."""
+
+    progress: Progress = SILENT
+
+    def completed(self, outcome: Outcome, *, cures: bool) -> Outcome:
+        """The outcome with the field in which MJX parts from C, and, if wanted, with what mends it.
+
+        An outcome is never lost to what comes after it: a worker that dies, or a signal, leaves it as it is.
+        """
+        try:
+            if cures:
+                outcome = replace(outcome, cures=self._cures(outcome))
+            if outcome.parting is not None and outcome.parting.parted:
+                outcome = replace(outcome, parting=self._field(outcome.parting))
+        except KeyboardInterrupt:
+            end_all()
+        return outcome
+
+    @property
+    def _left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def _run(
+        self,
+        call: Call[R],
+        variables: Mapping[str, str | None],
+        subject: str,
+        received: Callable[[R], None] | None = None,
+    ) -> R | None:
+        try:
+            return run(
+                call,
+                environment=self.environment(variables),
+                deadline=self.deadline,
+                progress=self.progress,
+                received=received,
+                subject=subject,
+            )
+        except JaxdoctorError:
+            return None
+
+    def _field(self, parting: Parting) -> Parting:
+        if self._left < LEAST_SECONDS:
+            return parting
+        call = PARTING(self.folder, PartingPlan(worst=parting.worst))
+        found = self._run(call, X64, "the comparison with C")
+        return parting if found is None else replace(parting, field=found[0], field_error=found[1])
+
+    def _cures(self, outcome: Outcome) -> tuple[Cure, ...]:
+        x64 = native_x64(outcome.trials)
+        fails_at_x64 = outcome.verdict in BEYOND_BITS and x64 is not None and x64.failed > 0
+        wide = outcome.required_bits is not None and outcome.required_bits > F32.mantissa_bits
+        if outcome.verdict is Verdict.MODEL and (outcome.in_c.unusable or outcome.in_c.growth):
+            return self._in_c()
+        if fails_at_x64:
+            return self._in_mjx(outcome, X64, "MJX at x64")
+        if outcome.verdict is Verdict.PRECISION and wide:
+            return self._in_mjx(outcome, HIGHEST, "MJX in float32")
+        return ()
+
+    def _in_c(self) -> tuple[Cure, ...]:
+        plan = CurePlan(batch=self.batch, where="", deadline=self.deadline - RESERVE_SECONDS)
+        return self._run(CURES_IN_C(self.folder, plan), {}, "the changes in C") or ()
+
+    def _in_mjx(self, outcome: Outcome, variables: Mapping[str, str | None], where: str) -> tuple[Cure, ...]:
+        """Those of numbers first, then those of structure until one mends it."""
+        if self._left < LEAST_SECONDS:
+            return ()
+        taken = outcome.steps_in_c or ()
+        plan = CurePlan(
+            batch=self.batch,
+            first=taken[0].replay // self.batch * self.batch if taken else 0,
+            near=outcome.verdict is Verdict.ENGINE,
+            where=where,
+            deadline=self.deadline - RESERVE_SECONDS,
+        )
+        known: dict[str, Cure] = {}
+
+        def learn(cures: tuple[Cure, ...]) -> None:
+            known.update({cure.change: cure for cure in cures if cure.failed is not None})
+            for cure in cures:
+                known.setdefault(cure.change, cure)
+
+        learn(self._run(CURES_IN_MJX(self.folder, plan), variables, "the changes in MJX", learn) or ())
+        waiting = [cure.change for cure in known.values() if cure.failed is None]
+
+        def attempt(change: str) -> None:
+            if self._left < LEAST_SECONDS or any(known[other].mends for other in waiting):
+                return
+            call = CURES_IN_MJX(self.folder, replace(plan, only=change))
+            learn(self._run(call, variables, f"the change {change}") or ())
+
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            try:
+                list(pool.map(attempt, waiting))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                end_all()
+                raise
+        return tuple(known.values())

@@ -1,0 +1,171 @@
+"""Changes to a failing model, each replayed from the states in which it fails."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from jaxdoctor.errors import JaxdoctorError
+from jaxdoctor.facts.cure import Cure
+from jaxdoctor.facts.outcome import RolledInC
+from jaxdoctor.models.changes import Change, changed, changes
+from jaxdoctor.replay.ensemble import Ensemble, Rollout
+from jaxdoctor.replay.judge import always_nonfinite
+from jaxdoctor.replay.plan import CurePlan, Lane
+from jaxdoctor.replay.scratch import Scratch
+from jaxdoctor.replay.systems.mjx import simulation
+from jaxdoctor.rollouts.in_c import LIMIT, roll_out
+from jaxdoctor.rollouts.record import Recording
+from jaxdoctor.workers.progress import Progress
+
+STEPS_BEFORE = 5
+"""A replay that the engine fails in is tried from so many steps before on: there is nothing wrong earlier."""
+
+STEPS_AFTER = 25
+
+IN_C = "MuJoCo in C"
+
+
+def try_in_c(folder: str, plan: CurePlan, *, progress: Progress) -> tuple[Cure, ...]:
+    """Every change, replayed by MuJoCo in C and float64 from the start: for what fails there too."""
+    scratch = Scratch(folder)
+    recording, twin = scratch.recording(), scratch.twin()
+    if twin is None or twin.substeps != 1:
+        return ()
+    wanted = list(changes(twin.model))
+    progress.stage("trying changes to the model in C", len(wanted))
+    before, found = _gone(recording.in_c), []
+    for number, change in enumerate(wanted):
+        if time.monotonic() > plan.deadline:
+            found.append(Cure(change=change.name))
+            continue
+        given = _stretched(recording) if change.halves_timestep else recording
+        rolled = roll_out(changed(twin.model, change), given.qpos, given.qvel, given.act, given.ctrl)
+        found.append(
+            Cure(
+                change=change.name,
+                failed=_gone(rolled),
+                replays=recording.replays,
+                instead_of=before,
+                where=IN_C,
+            )
+        )
+        progress.reached(number + 1)
+    return tuple(found)
+
+
+def _gone(rolled: RolledInC) -> int:
+    """Replays beyond MuJoCo's limits, or on their way there."""
+    return max(rolled.unusable, rolled.growth.growing if rolled.growth is not None else 0)
+
+
+def _stretched(recording: Recording) -> Recording:
+    """Every control for two steps."""
+    return replace(recording, ctrl=np.repeat(recording.ctrl, 2, axis=1))
+
+
+def try_in_mjx(folder: str, plan: CurePlan, *, progress: Progress) -> tuple[Cure, ...]:
+    """Changes of numbers in one compiled program; of structure, the one that the plan names."""
+    scratch = Scratch(folder)
+    twin = scratch.twin()
+    if twin is None or twin.substeps != 1:
+        return ()
+    return _Trying(scratch.recording(), twin.model, plan, progress).run()
+
+
+class _Trying:
+    """One program, and what is replayed in it."""
+
+    def __init__(self, recording: Recording, model: Any, plan: CurePlan, progress: Progress) -> None:
+        self.recording, self.model, self.plan, self.progress = recording, model, plan, progress
+        progress.stage("compiling the step to try changes")
+        self.ensemble = Ensemble(simulation(model), batch=plan.batch, emulated=False)
+        self.known: dict[str, Cure] = {}
+
+    def run(self) -> tuple[Cure, ...]:
+        wanted = list(changes(self.model))
+        self.known = {change.name: Cure(change=change.name) for change in wanted}
+        free = self.ensemble.roll_out(
+            self.recording, [Lane(first=self.plan.first)], deadline=self.plan.deadline
+        )[0]
+        self.aside = always_nonfinite(free)
+        window = self._window(free)
+        before = self._failed(self.ensemble, window)
+        self.progress.stage("trying changes to the model in MJX", len(wanted))
+        for number, change in enumerate(wanted):
+            if time.monotonic() > self.plan.deadline:
+                break
+            program = self._program(change)
+            if program is not None:
+                failed = self._failed(program, _stretched(window) if change.halves_timestep else window)
+                self.known[change.name] = Cure(
+                    change=change.name,
+                    failed=failed,
+                    replays=self.plan.batch,
+                    instead_of=before,
+                    where=self.plan.where,
+                )
+                self.progress.hand_over(tuple(self.known.values()))
+            self.progress.reached(number + 1)
+        return tuple(self.known.values())
+
+    def _program(self, change: Change) -> Ensemble | None:
+        """The compiled program with the change's numbers; one of its own only for what the plan names."""
+        try:
+            other = simulation(changed(self.model, change))
+        except JaxdoctorError:
+            return None
+        if _alike(other.parameters, self.ensemble.simulation.parameters):
+            if self.plan.only is not None:
+                return None
+            self.ensemble.simulation = replace(self.ensemble.simulation, parameters=other.parameters)
+            return self.ensemble
+        if self.plan.only != change.name:
+            return None
+        return Ensemble(other, batch=self.plan.batch, emulated=False)
+
+    def _window(self, free: Rollout) -> Recording:
+        """From where each replay is tried: shortly before it fails, or, for the model's faults, the start."""
+        ill = self._ill(free)
+        last = len(ill) - 1
+        first = np.where(ill.any(axis=0), ill.argmax(axis=0), last)
+        earliest = int(first.min())
+        rows = np.where(ill.any(axis=0), first, earliest)
+        start = np.maximum(rows - STEPS_BEFORE, 0) if self.plan.near else np.zeros_like(rows)
+        steps = STEPS_BEFORE + STEPS_AFTER if self.plan.near else min(int(rows.max()) + STEPS_AFTER, last + 1)
+        at = np.minimum(start[:, None] + np.arange(steps), self.recording.steps - 1)
+        replays = np.arange(self.plan.first, self.plan.first + self.plan.batch)
+        return replace(
+            self.recording,
+            starts={name: values[start, np.arange(len(start))] for name, values in free.states.items()},
+            ctrl=self.recording.ctrl[replays[:, None], at],
+        )
+
+    def _failed(self, ensemble: Ensemble, window: Recording) -> int:
+        rollout = ensemble.roll_out(window, [Lane()], deadline=self.plan.deadline)[0]
+        state = np.concatenate([np.abs(values).reshape(*values.shape[:2], -1) for values in (
+            rollout.states[name] for name in rollout.state)], axis=2)  # fmt: skip
+        beyond = ~(state < LIMIT).all(axis=(0, 2))
+        return int((self._ill(rollout).any(axis=0) | beyond).sum())
+
+    def _ill(self, rollout: Rollout) -> npt.NDArray[np.bool_]:
+        watched = np.array([leaf not in self.aside for leaf in rollout.leaves])
+        return np.asarray(rollout.bad[:, :, watched].any(axis=2))
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether a program compiled for one model takes the other."""
+    leaves, others = jax.tree.leaves(one), jax.tree.leaves(other)
+    same: Any = jax.tree.structure(one)
+    return bool(same == jax.tree.structure(other)) and all(
+        _shape(a) == _shape(b) for a, b in zip(leaves, others, strict=True)
+    )
+
+
+def _shape(leaf: Any) -> tuple[Any, Any]:
+    return np.shape(leaf), getattr(leaf, "dtype", type(leaf))

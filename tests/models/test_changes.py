@@ -1,0 +1,96 @@
+"""Changes that may mend a model, applied to a copy of it."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from jaxdoctor.models.changes import changed, changes
+from tests.mjcf import BALL, arm, mjcf
+
+
+def compiled(world, **parts):
+    return mujoco.MjModel.from_xml_string(mjcf(world, **parts))
+
+
+def named(model, start):
+    (change,) = (change for change in changes(model) if change.name.startswith(start))
+    return change
+
+
+def names(model):
+    return [change.name for change in changes(model)]
+
+
+def test_a_change_leaves_the_model_itself_alone():
+    model = compiled(BALL.format(z=1), options='<option timestep="0.004"/>')
+
+    other = changed(model, named(model, "timestep"))
+
+    assert (model.opt.timestep, other.opt.timestep) == (0.004, 0.002)
+
+
+def test_friction_is_raised_where_there_is_next_to_none():
+    slippery = compiled(BALL.format(z=1), defaults='<geom friction="0 0 0"/>')
+
+    change = named(slippery, 'friction="0.01"')
+
+    assert (changed(slippery, change).geom_friction[:, 0] == 0.01).all()
+    assert not [name for name in names(compiled(BALL.format(z=1))) if "friction" in name]
+
+
+@pytest.mark.parametrize(("cone", "other"), [("elliptic", "pyramidal"), ("pyramidal", "elliptic")])
+def test_the_other_cone_is_tried_where_geoms_can_touch(cone, other):
+    options = f'<option cone="{cone}"/>'
+
+    assert f'cone="{other}"' in names(compiled(BALL.format(z=1), options=options))
+    assert f'cone="{other}"' not in names(compiled(arm(2), options=options))
+
+
+def test_a_cone_that_mjx_refuses_is_not_tried():
+    """MJX has no contacts without friction under the elliptic cone."""
+    assert 'cone="elliptic"' not in names(compiled(BALL.format(z=1), defaults='<geom condim="1"/>'))
+
+
+def test_armature_is_a_share_of_what_each_joint_moves_and_lowers_none():
+    model = compiled(arm(2) + '<body pos="0 0 9"><joint armature="9999"/><geom size="1"/></body>')
+
+    armature = changed(model, named(model, "armature")).dof_armature
+
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    mass = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, mass)
+    np.testing.assert_allclose(armature[:2], np.diagonal(mass)[:2] / 100)
+    assert armature[2] == 9999
+
+
+def test_damping_is_made_for_the_inertia_and_lowers_none():
+    model = compiled(arm(2, joint='damping="-3"'))
+
+    damping = np.ravel(changed(model, named(model, "damping")).dof_damping)
+
+    assert (damping[:2] > 0).all()
+
+
+def test_each_loop_is_softened_in_turn():
+    welds = '<equality><weld name="a" body1="x"/><weld name="b" body1="y"/></equality>'
+    world = "".join(f'<body name="{name}"><freejoint/><geom size="0.1"/></body>' for name in "xy")
+    model = compiled(world, after=welds)
+
+    softer = changed(model, named(model, 'solref="0.05 1" on equality b'))
+
+    np.testing.assert_array_equal(softer.eq_solref, [[0.02, 1], [0.05, 1]])
+
+
+def test_solver_integrator_and_iterations_come_last():
+    model = compiled(arm(1), options='<option iterations="3" ls_iterations="5"/>')
+
+    assert names(model)[-3:] == [
+        'solver="CG"',
+        'integrator="implicitfast"',
+        'iterations="12" ls_iterations="20"',
+    ]
+    other = changed(model, named(model, "iterations"))
+    assert (other.opt.iterations, other.opt.ls_iterations) == (12, 20)
+    drag = compiled(arm(1), options='<option density="1"/>')
+    assert 'integrator="implicitfast"' not in names(drag)

@@ -1,0 +1,128 @@
+"""What is looked for once the verdict stands."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from jaxdoctor.errors import WorkerError
+from jaxdoctor.facts.cure import Cure
+from jaxdoctor.facts.outcome import Growth, Parting, RolledInC, StepInC, Verdict
+from jaxdoctor.probe import after as module
+from jaxdoctor.probe.after import After
+from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, PARTING
+from tests.outcomes import outcome
+
+CONE, SOLVER, STEP = 'cone="pyramidal"', 'solver="CG"', 'timestep="0.001"'
+FAILS = (StepInC(step=3, replay=20, holds=True),)
+ENGINE = outcome(0, Verdict.ENGINE, x64=2, steps_in_c=FAILS)
+
+
+def tried(change, failed):
+    return Cure(change=change, failed=failed, replays=16, instead_of=2, where="MJX at x64")
+
+
+class Workers:
+    """Answers instead of workers, and remembers what was asked."""
+
+    def __init__(self, answers):
+        self.answers, self.asked = answers, []
+
+    def __call__(self, call, **_):
+        plan = call.arguments[1]
+        self.asked.append((call.task, plan))
+        answer = self.answers[call.task]
+        answer = answer(plan) if callable(answer) else answer
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+def looked(monkeypatch, found, answers, *, cures=True, seconds=100.0):
+    workers = Workers(answers)
+    monkeypatch.setattr(module, "run", workers)
+    later = After(folder="", deadline=time.monotonic() + seconds, batch=16, environment=dict)
+    return later.completed(found, cures=cures), workers
+
+
+def engine(plan):
+    """The timestep does not mend it, the cone does, and the solver would."""
+    changes = {STEP: 2, CONE: 0, SOLVER: 0}
+    numbers = {STEP}
+    wanted = numbers if plan.only is None else {plan.only}
+    return tuple(
+        tried(change, failed) if change in wanted else Cure(change=change)
+        for change, failed in changes.items()
+    )
+
+
+def test_the_engines_faults_are_tried_near_the_step_that_fails(monkeypatch):
+    """Changes of numbers in one program, those of structure one by one until one mends it."""
+    monkeypatch.setattr(module, "TOGETHER", 1)
+
+    found, workers = looked(monkeypatch, ENGINE, {CURES_IN_MJX: engine})
+
+    assert {cure.change: cure.failed for cure in found.cures} == {STEP: 2, CONE: 0, SOLVER: None}
+    assert [plan.only for _, plan in workers.asked] == [None, CONE]
+    assert all(plan.near and plan.first == 16 for _, plan in workers.asked)
+
+
+@pytest.mark.parametrize(
+    "in_c",
+    [
+        RolledInC(replays=16, unusable=3, first_unusable_step=9),
+        RolledInC(replays=16, growth=Growth(growing=1, replays=16, speeds=(1, 200), energies=(1, 4e4))),
+    ],
+)
+def test_what_fails_in_c_is_mended_in_c(monkeypatch, in_c):
+    ill = outcome(0, Verdict.MODEL, in_c=in_c)
+
+    found, workers = looked(monkeypatch, ill, {CURES_IN_C: (tried(STEP, 0),)})
+
+    assert [cure.change for cure in found.cures] == [STEP]
+    assert [task for task, _ in workers.asked] == [CURES_IN_C]
+
+
+def test_where_float32_is_too_narrow_changes_are_tried_in_float32(monkeypatch):
+    ill = outcome(16, required=24, full=16)
+
+    _, workers = looked(monkeypatch, ill, {CURES_IN_MJX: ()})
+
+    assert workers.asked[0][1].where == "MJX in float32"
+    assert not workers.asked[0][1].near
+
+
+def test_a_healthy_rollout_and_one_that_a_setting_mends_cost_nothing(monkeypatch):
+    for found in (outcome(), outcome(16)):
+        _, workers = looked(monkeypatch, found, {})
+
+        assert not workers.asked
+
+
+def test_no_cures_are_looked_for_where_none_are_wanted_or_no_time_is_left(monkeypatch):
+    for fields in ({"cures": False}, {"seconds": 1.0}):
+        found, workers = looked(monkeypatch, ENGINE, {}, **fields)
+
+        assert found == ENGINE
+        assert not workers.asked
+
+
+PARTED = Parting(steps=800, parted=800, error=0.5, tolerance=1e-3, worst=((5, 2),))
+
+
+def test_the_field_is_looked_for_where_steps_part(monkeypatch):
+    found, workers = looked(monkeypatch, outcome(parting=PARTED), {PARTING: ("qvel", 0.4)})
+
+    assert (found.parting.field, found.parting.field_error) == ("qvel", 0.4)
+    assert workers.asked[0][1].worst == ((5, 2),)
+    _, idle = looked(monkeypatch, outcome(parting=replace(PARTED, parted=0)), {})
+    assert not idle.asked
+
+
+@pytest.mark.parametrize("ends", [WorkerError("it died", hint=""), KeyboardInterrupt()])
+def test_what_comes_after_never_costs_the_outcome(monkeypatch, ends):
+    ill = replace(ENGINE, parting=PARTED)
+
+    found, _ = looked(monkeypatch, ill, {CURES_IN_MJX: ends, PARTING: None})
+
+    assert found == ill
