@@ -23,6 +23,8 @@ FAULTS = frozenset(
         "missing-file",
         "pointer-not-data",
         "hostile-content",
+        "carried-code",
+        "unknown-classes",
         "unsupported-leaf",
         "shards-disagree",
         "empty-save",

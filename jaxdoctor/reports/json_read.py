@@ -153,7 +153,8 @@ def _checkpoint(entry: Mapping[str, Any]) -> Checkpoint:
         for dtype, number in dtypes.items()
         for _ in range(number)
     )
-    return Checkpoint(**{**_known(Checkpoint, entry), "leaves": leaves})
+    calls = {"metadata": {"wanted_calls": entry["wanted_calls"]}} if "wanted_calls" in entry else {}
+    return Checkpoint(**{**_known(Checkpoint, entry), **calls, "leaves": leaves})
 
 
 def _series(entry: Mapping[str, Any], checkpoints: Sequence[Checkpoint]) -> Series:

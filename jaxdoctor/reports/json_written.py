@@ -339,7 +339,13 @@ def _checkpoint(checkpoint: Checkpoint, *, with_leaves: bool) -> dict[str, Any]:
         "bytes_read": checkpoint.bytes_read,
         "dtypes": checkpoint.dtypes_by_role,
         "finished": checkpoint.finished,
+        **_wanted_calls(checkpoint),
     }
+
+
+def _wanted_calls(checkpoint: Checkpoint) -> dict[str, Any]:
+    calls = checkpoint.metadata.get("wanted_calls")
+    return {"wanted_calls": list(calls)} if calls else {}
 
 
 def _series(series: Series) -> dict[str, Any]:

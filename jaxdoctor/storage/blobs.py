@@ -100,6 +100,38 @@ class Region:
         return range_values(stored, budget)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Held(Region):
+    """Bytes that are held already, such as those of a file within a file."""
+
+    content: bytes = b""
+
+    def part(self, offset: int, size: int, what: str) -> Held:
+        """The same within these bytes.
+
+        Raises:
+            TruncatedError: it would reach beyond the end.
+        """
+        super().part(offset, size, what)
+        return held(self.content[offset : offset + size], self.path)
+
+    @contextmanager
+    def reading(self, budget: Budget) -> Iterator[ReadAt]:  # noqa: ARG002 (they were counted when they were read)
+        """Gives what reads them."""
+        yield lambda offset, size: self.content[offset : offset + size]
+
+    def values(self, offset: int, elements: int, kind: Element, budget: Budget) -> Values:  # noqa: ARG002
+        """Elements that lie one after the other in them."""
+        size = elements * kind.width
+        super().part(offset, size, "an array")
+        return memory_values(self.content[offset : offset + size], kind)
+
+
+def held(content: bytes, path: Path) -> Held:
+    """Bytes in memory that stand for a part of a file."""
+    return Held(path=path, start=0, size=len(content), content=content)
+
+
 def whole_file(path: Path, *, root: Path | None = None) -> Region:
     """All of a regular file.
 
@@ -118,7 +150,10 @@ class Inflated:
     """Bytes inflated, where the file says; else the most that may come out."""
 
     window: int = -zlib.MAX_WBITS
-    """zlib's `wbits`: negative for a bare stream, 31 for gzip."""
+    """zlib's `wbits`: negative for a bare stream, 31 for gzip, 15 for zlib's own."""
+
+    codec: str = "zlib"
+    """"zlib", "bzip2" or "lzma", which is xz as well."""
 
     @property
     def path(self) -> Path:
@@ -174,7 +209,7 @@ class _Inflater:
         self._restart()
 
     def _restart(self) -> None:
-        self._engine = zlib.decompressobj(self._blob.window)
+        self._engine = decompressor(self._blob.codec, self._blob.window)
         self._packed_offset = 0
         self._offset = 0
         """Of what `_ready` begins with."""
@@ -223,18 +258,101 @@ class _Inflater:
 
     def _inflate(self, packed: bytes) -> bytes:
         try:
-            return self._engine.decompress(packed, STEP)
+            fresh: bytes = self._engine.decompress(packed, STEP)
         except zlib.error as error:
             raise CorruptError(f"{self._blob.packed.path} cannot be inflated: {error}") from error
+        return fresh
 
 
 def _most(packed: Region) -> int:
     return INFLATION_GRACE + INFLATION * packed.size
 
 
-def gzip_blob(packed: Region) -> Inflated:
-    """What comes out of a gzip file. Only its end tells how much that is, and only modulo 2^32."""
-    return Inflated(packed=packed, size=_most(packed), window=16 + zlib.MAX_WBITS)
+class _Fed:
+    """bz2's and lzma's decompressors with zlib's interface: they keep what they have not yet undone."""
+
+    def __init__(self, inner: Any, errors: tuple[type[Exception], ...]) -> None:
+        self._inner = inner
+        self._errors = errors
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream ended."""
+        return bool(self._inner.eof)
+
+    @property
+    def unconsumed_tail(self) -> bytes:
+        """Not empty while more comes out without more going in."""
+        return b"" if self._inner.eof or self._inner.needs_input else MORE
+
+    def decompress(self, packed: bytes, most: int) -> bytes:
+        """At most so many bytes more.
+
+        Raises:
+            zlib.error: they cannot be undone.
+        """
+        try:
+            found: bytes = self._inner.decompress(b"" if packed is MORE else packed, most)
+        except self._errors as error:
+            raise zlib.error(str(error)) from error
+        return found
+
+
+MORE = b"more"
+LZMA_MEMORY = 128 << 20
+"""Bytes that a dictionary of LZMA may take: its strongest preset takes 64 MiB."""
+
+
+def decompressor(codec: str, window: int) -> Any:
+    """What undoes "zlib", "bzip2" or "lzma", with zlib's interface."""
+    if codec == "zlib":
+        return zlib.decompressobj(window)
+    if codec == "bzip2":
+        import bz2  # noqa: PLC0415 (rare)
+
+        return _Fed(bz2.BZ2Decompressor(), (OSError, EOFError, ValueError))
+    import lzma  # noqa: PLC0415 (rare)
+
+    return _Fed(lzma.LZMADecompressor(memlimit=LZMA_MEMORY), (lzma.LZMAError, EOFError))
+
+
+PACKED = (
+    (b"\x1f\x8b\x08", "zlib", 16 + zlib.MAX_WBITS),
+    (b"BZh", "bzip2", 0),
+    (b"\xfd7zXZ\x00", "lzma", 0),
+    (b"\x5d\x00\x00", "lzma", 0),
+    *((bytes([0x78, level]), "zlib", zlib.MAX_WBITS) for level in (0x01, 0x5E, 0x9C, 0xDA)),
+)
+"""How files begin that are compressed as a whole, by what, and zlib's `wbits` for it."""
+
+
+def packing(head: bytes) -> tuple[str, int] | None:
+    """By what a file that begins so is compressed; None: by nothing that is known."""
+    return next(((codec, window) for magic, codec, window in PACKED if head.startswith(magic)), None)
+
+
+def first_unpacked(head: bytes, size: int) -> bytes:
+    """The first bytes of what comes out of a compressed file that begins so; nothing where there are none."""
+    packed = packing(head)
+    if packed is None:
+        return b""
+    try:
+        found: bytes = decompressor(*packed).decompress(head, size)
+    except zlib.error:
+        return b""
+    return found
+
+
+def unpacked(region: Region, head: bytes) -> Region | Inflated:
+    """What comes out of a compressed file that begins so, or the file itself.
+
+    How much that is, is not known before it is read.
+    """
+    packed = packing(head)
+    if packed is None:
+        return region
+    codec, window = packed
+    return Inflated(packed=region, size=_most(region), window=window, codec=codec)
 
 
 def memory_values(content: bytes, kind: Element) -> Values:

@@ -35,6 +35,9 @@ _HEADER = re.compile(
     r"\s*'shape'\s*:\s*\((?P<shape>[\d\sL,-]*)\)\s*,?\s*\}\s*\Z",
     re.DOTALL,
 )
+_OBJECTS = re.compile(r"'[|<>=]?O\d?'")
+"""An array of objects, or of records with an object among their fields, is a pickle."""
+
 BFLOAT16 = frozenset({"|V2", "<V2", ">V2"})
 """How NumPy spells ml_dtypes' bfloat16, and any other type of two bytes that it does not know."""
 
@@ -100,7 +103,7 @@ def _parsed(header: str, start: int, what: str) -> Record:
         spelled=spelled,
         shape=shape(axes, what),
         start=start,
-        objects=spelled in {"|O", "O", "|O8", "|O4"},
+        objects=_OBJECTS.search(match["descr"]) is not None,
     )
 
 
@@ -148,6 +151,7 @@ def _pickled_leaves(record: Record, blob: Blob, path: str, budget: Budget) -> tu
     from jaxdoctor.storage.pickles.arrays import Array, numpy_or_jax  # noqa: PLC0415
     from jaxdoctor.storage.pickles.files import faults_of, read_stream, tree_of  # noqa: PLC0415
     from jaxdoctor.storage.pickles.parts import Made  # noqa: PLC0415
+    from jaxdoctor.storage.torch.tensors import nested_faults  # noqa: PLC0415
 
     stream = read_stream(blob, budget, start=record.start)
 
@@ -155,7 +159,7 @@ def _pickled_leaves(record: Record, blob: Blob, path: str, budget: Budget) -> tu
         return numpy_or_jax(made, blob, budget)
 
     tree = tree_of(stream, recognize, prefix=path)
-    return tree.leaves, [*faults_of(stream, blob.path), *tree.faults]
+    return tree.leaves, [*faults_of(stream, blob.path), *nested_faults(stream, blob, budget), *tree.faults]
 
 
 MOST_RECORDS = 1_000_000

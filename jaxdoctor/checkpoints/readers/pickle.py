@@ -1,22 +1,23 @@
-"""Pickles of pytrees with JAX or NumPy arrays: plain or gzipped, of any protocol, never executed."""
+"""Pickles of pytrees with JAX or NumPy arrays, joblib's too: plain or compressed, never executed."""
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.storage.blobs import Blob, gzip_blob, whole_file
+from jaxdoctor.storage.blobs import Inflated, first_unpacked, packing, unpacked, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
+from jaxdoctor.storage.damage import TruncatedError
 from jaxdoctor.storage.files import first_bytes
 from jaxdoctor.storage.pickles.arrays import Array
 from jaxdoctor.storage.pickles.files import (
     SIGHT,
     faults_of,
     looks_pickled,
+    may_be_pickled,
     read_stream,
     tree_of,
     wanted_calls,
@@ -27,33 +28,29 @@ from jaxdoctor.storage.torch.marks import LEGACY_MAGIC
 from jaxdoctor.storage.torch.storages import Storages
 from jaxdoctor.storage.torch.tensors import nested_faults, torch_or_numpy
 
-GZIP = b"\x1f\x8b\x08"
+BZIP2_BLOCK = 1 << 20
+"""Nothing comes out of bzip2 before a whole block of up to 900 kB went in."""
+
+SUFFIXES = (".pkl", ".pickle", ".joblib")
 
 
 def _recognizes(found: Candidate) -> bool:
     head = found.head[:SIGHT]
-    if head.startswith(GZIP):
-        return looks_pickled(_first_inflated(head), 1 << 62)
-    if head.startswith(LEGACY_MAGIC):
+    if not head or head.startswith(LEGACY_MAGIC):
         return False
-    return looks_pickled(head, found.size) if head else False
-
-
-def _first_inflated(head: bytes) -> bytes:
-    try:
-        return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, SIGHT)
-    except zlib.error:
-        return b""
-
-
-def _blob(path: Path) -> Blob:
-    region = whole_file(path)
-    return gzip_blob(region) if first_bytes(path, len(GZIP)) == GZIP else region
+    packed = packing(head)
+    if packed is not None:
+        begin = found.longer_head(BZIP2_BLOCK) if packed[0] == "bzip2" else head
+        first = first_unpacked(begin, SIGHT)
+        return looks_pickled(first, 1 << 62) if first else found.suffix in SUFFIXES
+    return looks_pickled(head, found.size) or (found.suffix in SUFFIXES and may_be_pickled(head))
 
 
 def _read(path: Path, budget: Budget) -> Contents:
-    blob = _blob(path)
+    blob = unpacked(whole_file(path), first_bytes(path, SIGHT))
     stream = read_stream(blob, budget)
+    if not stream.pickles and not stream.damage and isinstance(blob, Inflated):
+        raise TruncatedError(f"{path} ends before anything of it can be unpacked")
     if not stream.pickles and not stream.damage:
         raise UnreadableError(f"{path} is empty", hint="save again, or restore an older step")
 
@@ -70,4 +67,4 @@ def _read(path: Path, budget: Budget) -> Contents:
     )
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=80, suffixes=(".pkl", ".pickle"))
+READER = Reader(recognizes=_recognizes, read=_read, order=80, suffixes=SUFFIXES)

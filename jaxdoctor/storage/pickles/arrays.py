@@ -10,7 +10,9 @@ from jaxdoctor.facts.checkpoint import Leaf, Role, Values
 from jaxdoctor.storage.blobs import Blob, memory_values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError
-from jaxdoctor.storage.elements import Element, element
+from jaxdoctor.storage.elements import Element
+from jaxdoctor.storage.pickles.dtypes import dtype_of
+from jaxdoctor.storage.pickles.machine import JOBLIB_ARRAY, JOBLIB_CONTENT
 from jaxdoctor.storage.pickles.parts import Global, Made, Payload, Table
 from jaxdoctor.storage.shapes import fits, shape
 
@@ -73,7 +75,7 @@ def is_numpy(callee: Any, name: str) -> bool:
     return callee.module in NUMPY_MULTIARRAY or callee.module in NUMPY_NUMERIC
 
 
-def numpy_or_jax(made: Made, blob: Blob, budget: Budget) -> Array | None:
+def numpy_or_jax(made: Made, blob: Blob, budget: Budget) -> Array | None:  # noqa: PLR0911 (one for each form)
     """The array that this call would have made, or None where it is none.
 
     Raises:
@@ -91,7 +93,16 @@ def numpy_or_jax(made: Made, blob: Blob, budget: Budget) -> Array | None:
         return _array(kind, (), content, blob, budget)
     if made.name in TYPED_KEYS and isinstance(made.state, Table):
         return _typed_key(made.state, blob, budget)
+    if made.name == JOBLIB_ARRAY and isinstance(made.state, Table):
+        return _from_joblib(made.state, blob, budget)
     return None
+
+
+def _from_joblib(about: Table, blob: Blob, budget: Budget) -> Array:
+    content = about.get(JOBLIB_CONTENT)
+    if isinstance(content, Payload):
+        return _array(about.get("dtype"), about.get("shape"), content, blob, budget)
+    return Array(dtype="object", shape=shape(about.get("shape"), "an array"), items=[content])
 
 
 def _typed_key(state: Table, blob: Blob, budget: Budget) -> Array | None:
@@ -148,22 +159,6 @@ def _array(kind: Any, axes: Any, content: Any, blob: Blob, budget: Budget) -> Ar
     )
 
 
-def dtype_of(kind: Any) -> Element | str:
-    """The element type that a pickled `numpy.dtype` describes; a text where none of ours is meant."""
-    if isinstance(kind, Global):
-        return element(kind.name.removesuffix("_")) or kind.full_name[:80]
-    if not isinstance(kind, Made) or not isinstance(kind.arguments, tuple) or not kind.arguments:
-        return "unknown"
-    spelled = kind.arguments[0]
-    if isinstance(spelled, Global):
-        return element(spelled.name) or spelled.full_name[:80]
-    plain = element(spelled)
-    if plain is None:
-        return "object" if spelled in ("O8", "O4", "O") else f"of type {str(spelled)[:40]!r}"
-    order = kind.state[1] if isinstance(kind.state, tuple) and len(kind.state) > 1 else "<"
-    return Element(plain.name, big_endian=order == ">" or plain.big_endian)
-
-
 def _values(content: Any, elements: int, kind: Element, blob: Blob, budget: Budget) -> Values:
     what = f"an array of {elements} {kind.name}"
     if (
@@ -172,6 +167,8 @@ def _values(content: Any, elements: int, kind: Element, blob: Blob, budget: Budg
         and isinstance(content.arguments, tuple)
     ):
         content = _as_latin1(content.arguments)
+    if isinstance(content, Made) and content.name == "builtins:bytes":
+        content = b""  # how protocols below 3 spell it
     if isinstance(content, str):
         content = content.encode("latin-1", "replace")
     if isinstance(content, bytes):
@@ -195,10 +192,7 @@ def _decoded_values(content: Payload, elements: int, kind: Element, blob: Blob, 
     """Values whose bytes were written as text: decoded whole when asked for, within the allowance."""
 
     def decode() -> Any:
-        budget.allow(3 * content.size, "an array written as text")
-        with blob.reading(budget) as read_at:
-            raw: bytes = read_at(content.offset, content.size)
-        found = _undone(content.kind, raw)
+        found = decoded(content, blob, budget)
         fits(elements, kind, len(found), f"an array of {elements} {kind.name}")
         return found
 
@@ -206,6 +200,19 @@ def _decoded_values(content: Payload, elements: int, kind: Element, blob: Blob, 
         stream=lambda: memory_values(decode(), kind).stream(),
         sample=lambda most: memory_values(decode(), kind).sample(most),
     )
+
+
+def decoded(content: Payload, blob: Blob, budget: Budget) -> bytes:
+    """Bytes that were written as text, whole.
+
+    Raises:
+        CorruptError: it holds what is no byte.
+        OverBudgetError: they are more than may be held.
+    """
+    budget.allow(3 * content.size, "an array written as text")
+    with blob.reading(budget) as read_at:
+        raw: bytes = read_at(content.offset, content.size)
+    return _undone(content.kind, raw)
 
 
 def _undone(written: str, raw: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from jaxdoctor.storage.blobs import Blob
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import DamagedError
 from jaxdoctor.storage.pickles.literals import LITERALS
-from jaxdoctor.storage.pickles.machine import OPERATIONS, Pickled, read_pickle
+from jaxdoctor.storage.pickles.machine import HIGHEST_PROTOCOL, OPERATIONS, Pickled, read_pickle
 from jaxdoctor.storage.pickles.source import Cursor
 from jaxdoctor.storage.pickles.tree import MOST_LEAVES, Recognize, Tree, walk
 
@@ -25,11 +26,17 @@ SHARE = 2
 
 MOST_PICKLES = 10_000
 LISTED = 50
-"""Names of what a pickle wanted to call that a report can bear."""
+"""Findings of one kind that a report can bear."""
+
+SHOWN = 3
+"""Names that one line shows."""
+
+MOST_CALLS = 10_000
 
 OPCODES = OPERATIONS.keys() | LITERALS.keys()
 _FIRST_NAME = re.compile(rb"c[A-Za-z_][\w.]*\n[A-Za-z_][\w.]*\n")
-_OPENINGS = b"(]}c)"
+_OPENINGS = frozenset({b"(", b"]", b"}", b"c", b")"})
+PROTO = 0x80
 _PLAUSIBLE = 4
 """Values that a text would have to build by chance to be taken for a pickle of protocol 0."""
 
@@ -59,16 +66,30 @@ def looks_pickled(head: bytes, size: int) -> bool:
     """Whether a file of `size` bytes that begins so is a pickle, of any protocol."""
     if len(head) < 2:  # noqa: PLR2004 (the shortest pickle: one value and STOP)
         return False
-    if head[0] == 0x80:  # noqa: PLR2004 (PROTO)
-        return head[1] <= 5 and len(head) > 2 and head[2] in OPCODES  # noqa: PLR2004
-    if head[:1] not in [bytes([letter]) for letter in _OPENINGS]:
-        return False
-    if head[:1] == b"c" and not _FIRST_NAME.match(head):
+    if head[0] == PROTO:
+        return head[1] <= HIGHEST_PROTOCOL and len(head) > 2 and head[2] in OPCODES  # noqa: PLR2004
+    if head[0] not in OPCODES or (head[:1] == b"c" and not _FIRST_NAME.match(head)):
         return False
     found = read_pickle(Cursor(lambda offset, wanted: head[offset : offset + wanted], len(head)), 1 << 24)
-    if found.complete:
+    cut = found.truncated and size > len(head)
+    if any(name in found.names for name in found.dangers):
         return True
-    return found.truncated and size > len(head) and (len(found.rest) >= _PLAUSIBLE or bool(found.names))
+    if head[:1] in _OPENINGS:
+        return (
+            found.complete
+            or bool(found.calls)
+            or (cut and (len(found.rest) >= _PLAUSIBLE or bool(found.names)))
+        )
+    # A text begins with such a letter, too; calls do not come about by chance.
+    return bool(found.calls) or (found.complete and bool(found.names)) or (cut and bool(found.names))
+
+
+def may_be_pickled(head: bytes) -> bool:
+    """Whether a file that is called a pickle may be one: all that was read of it are opcodes."""
+    if not head or head[0] not in OPCODES:
+        return False
+    found = read_pickle(Cursor(lambda offset, wanted: head[offset : offset + wanted], len(head)), 1 << 24)
+    return found.truncated or found.complete
 
 
 def read_stream(blob: Blob, budget: Budget, *, start: int = 0, most: int = MOST_PICKLES) -> Stream:
@@ -100,19 +121,10 @@ def _read_next(cursor: Cursor, stream: Stream, budget: Budget) -> bool:
 
 
 def faults_of(stream: Stream, path: Path, what: str = "the pickle") -> list[Fault]:
-    """What in these pickles is dangerous or broken."""
+    """What in these pickles is dangerous or broken, carried as code, or not known."""
     faults = [error.fault(path=str(path)) for error in stream.damage]
     for one in stream.pickles:
-        for name, reason in list(one.dangers.items())[:LISTED]:
-            called = one.calls[name]
-            faults.append(
-                Fault(
-                    kind="hostile-content",
-                    message=f"{what} {'calls' if called else 'names'} {name[:200]}: {reason[:300]}",
-                    path=str(path),
-                    evidence={"name": name[:200], "calls": called, "names": one.names[name]},
-                )
-            )
+        faults += _dangers(one, path, what)
         if one.error is not None:
             faults.append(
                 Fault(
@@ -122,7 +134,62 @@ def faults_of(stream: Stream, path: Path, what: str = "the pickle") -> list[Faul
                     evidence={"offset": one.end},
                 )
             )
-    return faults
+    return [*faults, *_carried(stream, path, what), *_unknown(stream, path, what)]
+
+
+def _dangers(one: Pickled, path: Path, what: str) -> Iterator[Fault]:
+    for name, reason in list(one.dangers.items())[:LISTED]:
+        call = one.judged.calls.get(name)
+        told = f"would call {call}" if call else f"names {name[:200]}"
+        evidence = {"name": name[:200], "calls": one.calls[name], "names": one.names[name]}
+        yield Fault(
+            kind="hostile-content",
+            message=f"{what} {told}: {reason[:300]}",
+            path=str(path),
+            evidence=evidence | ({"call": call} if call else {}),
+        )
+
+
+def _carried(stream: Stream, path: Path, what: str) -> Iterator[Fault]:
+    """Functions saved as code, by cloudpickle or dill: they do what the file says once they are called."""
+    names = _together(one.judged.carried for one in stream.pickles)
+    if names:
+        yield Fault(
+            kind="carried-code",
+            message=f"{what} carries functions as code ({_listed(names)}): a call of one runs what it says",
+            path=str(path),
+            evidence={"names": dict(names.most_common(LISTED))},
+        )
+
+
+def _unknown(stream: Stream, path: Path, what: str) -> Iterator[Fault]:
+    names = _together(one.judged.unknown for one in stream.pickles)
+    for one in stream.pickles:
+        for name in one.dangers:
+            names.pop(name[:200], None)
+    if names:
+        yield Fault(
+            kind="unknown-classes",
+            message=f"{what} names {_count(len(names))} not known: {_listed(names)}",
+            path=str(path),
+            evidence={"names": dict(names.most_common(LISTED))},
+        )
+
+
+def _together(counted: Iterable[Counter[str]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for one in counted:
+        total.update(one)
+    return Counter({name[:200]: count for name, count in total.items()})
+
+
+def _listed(names: Counter[str]) -> str:
+    shown = ", ".join(name.replace(":", ".") for name, _ in names.most_common(SHOWN))
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
+
+
+def _count(number: int) -> str:
+    return f"{number} classes or functions that are" if number > 1 else "1 class or function that is"
 
 
 def wanted_calls(stream: Stream) -> list[str]:
@@ -130,7 +197,7 @@ def wanted_calls(stream: Stream) -> list[str]:
     calls: Counter[str] = Counter()
     for one in stream.pickles:
         calls.update(one.calls)
-    return [name[:200] for name, _ in calls.most_common(LISTED)]
+    return [name[:200] for name, _ in calls.most_common(MOST_CALLS)]
 
 
 def tree_of(stream: Stream, recognize: Recognize, *, prefix: str = "") -> Tree:

@@ -6,17 +6,32 @@ documents the opcodes.
 
 from __future__ import annotations
 
+import math
+import struct
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxdoctor.storage.pickles.dangerous_names import danger
+from jaxdoctor.storage.pickles.dtypes import has_objects, width_of
+from jaxdoctor.storage.pickles.judge import Judge, Judged
 from jaxdoctor.storage.pickles.literals import LITERALS, BadPickleError
-from jaxdoctor.storage.pickles.parts import Bag, Global, Made, Opaque, Persistent, Table
+from jaxdoctor.storage.pickles.names import as_loaded
+from jaxdoctor.storage.pickles.parts import Bag, Global, Made, Opaque, Payload, Persistent, Table
 from jaxdoctor.storage.pickles.source import Cursor, ShortError
 
 HIGHEST_PROTOCOL = 5
+RENAMED_UNTIL = 3
+"""Below this protocol, `pickle.load` maps the names of Python 2 to those of Python 3."""
+
+REACH = 264
+"""More bytes than any of the commonest opcodes takes with all that belongs to it."""
+
+BYTE = 255
+unpack_float = struct.Struct(">d").unpack_from
+unpack_signed = struct.Struct("<i").unpack_from
+unpack_number = struct.Struct("<I").unpack_from
+
 CONTAINER_COST = 160
 """Bytes of memory that an empty container, with its place on the stack, costs about."""
 
@@ -31,8 +46,22 @@ DEAREST = {
 NESTED = "torch.storage:_load_from_bytes"
 """How a torch storage looks that was pickled without `torch.save`: its argument is handed to `torch.load`."""
 
+JOBLIB_ARRAY = "joblib.numpy_pickle:NumpyArrayWrapper"
+JOBLIB_CONTENT = "content of the array"
+"""The key under which what follows such a description is kept."""
+
 MOST_NAMES = 100_000
 """Different classes and functions that one file may name."""
+
+
+STOP, FRAME = ord("."), 0x95
+MEMOIZE, BINGET, LONG_BINGET, BINPUT, MARK = 0x94, 0x68, 0x6A, 0x71, 0x28
+BINFLOAT, BININT1, BININT2, BININT, SHORT_TEXT = 0x47, 0x4B, 0x4D, 0x4A, 0x8C
+EMPTY_DICT, EMPTY_LIST, SETITEMS, APPENDS = 0x7D, 0x5D, 0x75, 0x65
+NONE, NEWTRUE, NEWFALSE, TUPLE1, TUPLE3 = 0x4E, 0x88, 0x89, 0x85, 0x87
+"""The commonest opcodes."""
+
+ADDING, TRUTH = frozenset({SETITEMS, APPENDS}), frozenset({NEWTRUE, NEWFALSE})
 
 
 class TooManyObjectsError(Exception):
@@ -54,8 +83,8 @@ class Pickled:
     calls: Counter[str] = field(default_factory=Counter)
     """Those it would have called."""
 
-    dangers: dict[str, str] = field(default_factory=dict)
-    """Why some of the names have no place in saved state."""
+    judged: Judged = field(default_factory=Judged)
+    """What of that is more than building state."""
 
     persistent: list[Persistent] = field(default_factory=list)
     """Every object kept outside that the stream names."""
@@ -68,40 +97,139 @@ class Pickled:
     end: int = 0
     """The offset behind the pickle."""
 
+    @property
+    def dangers(self) -> dict[str, str]:
+        """Why some of the names, and of what is done with them, have no place in saved state."""
+        return self.judged.dangers
+
 
 class _Interpreter:
-    def __init__(self, cursor: Cursor, allowance: int) -> None:
+    def __init__(self, cursor: Cursor, allowance: int, judge: Judge) -> None:
         self.cursor = cursor
         self.allowance = allowance
         self.stack: list[Any] = []
         self.outer: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
-        self.found = Pickled()
+        self.judge = judge
+        self.found = Pickled(judged=self.judge.found)
         self.globals: dict[tuple[str, str], Global] = {}
+        self.version = 0
+        self.frame_end = 0
+        self.held = 0
 
     def run(self) -> None:
         """Follows opcodes until STOP."""
+        while not self.one():
+            self.many()
+
+    def one(self) -> bool:
+        """Follows one opcode, wherever it stands. Whether it was STOP."""
         cursor = self.cursor
-        held = 0
-        while True:
-            code = cursor.byte()
-            if code == STOP:
-                self.found.root = self.pop()
-                self.found.complete = True
-                return
-            held += DEAREST.get(code, PLAIN_COST)
-            if held > self.allowance:
-                raise TooManyObjectsError
-            literal = LITERALS.get(code)
-            if literal is not None:
-                self.stack.append(literal(cursor))
-                continue
+        begin = cursor.position
+        code = cursor.byte()
+        if code == STOP:
+            self.found.root = self.pop()
+            self.found.complete = True
+            return True
+        self.held += DEAREST.get(code, PLAIN_COST)
+        if self.held > self.allowance:
+            raise TooManyObjectsError
+        literal = LITERALS.get(code)
+        if literal is not None:
+            self.stack.append(literal(cursor))
+        else:
             operation = OPERATIONS.get(code)
             if operation is None:
                 if code < 0:
                     raise ShortError
                 raise BadPickleError(f"the byte 0x{code:02x} is no opcode")
             operation(self)
+        if begin < self.frame_end < cursor.position and code != FRAME:
+            self.judge.found.dangers.setdefault(
+                "a frame", "an opcode crosses the end of its frame, so that readers differ in what follows"
+            )
+        return False
+
+    def many(self) -> None:
+        """Follows the commonest opcodes while they are far from the end of what was read and of the frame."""
+        block, base, place = self.cursor.window()
+        end = len(block) - REACH
+        if base + place < self.frame_end:
+            end = min(end, self.frame_end - base - REACH)
+        if place < end:
+            self.cursor.move(self.follow(block, place, end))
+
+    def follow(self, block: bytes, place: int, end: int) -> int:  # noqa: C901, PLR0912, PLR0915 (for speed)
+        """Follows opcodes from `place` on until one begins behind `end` or is a rare one: where that is."""
+        stack, memo, held = self.stack, self.memo, self.held
+        push = stack.append
+        while place < end:
+            code = block[place]
+            place += 1
+            held += PLAIN_COST
+            if code == MEMOIZE and stack:
+                memo[len(memo)] = stack[-1]
+                held += MEMO_COST
+            elif code == BINGET and block[place] in memo:
+                push(memo[block[place]])
+                place += 1
+            elif code == LONG_BINGET and (index := unpack_number(block, place)[0]) in memo:
+                push(memo[index])
+                place += 4
+            elif code == BINFLOAT:
+                push(unpack_float(block, place)[0])
+                place += 8
+            elif code == BININT1:
+                push(block[place])
+                place += 1
+            elif code == SHORT_TEXT:
+                begin = place + 1
+                text = block[begin : begin + block[place]]
+                if not text.isascii():
+                    place, held = place - 1, held - PLAIN_COST
+                    break
+                push(text.decode("ascii"))
+                place = begin + len(text)
+            elif code == MARK:
+                self.outer.append(stack)
+                self.stack = stack = []
+                push = stack.append
+            elif code in ADDING and self.outer and self.outer[-1]:
+                self.cursor.move(place)
+                self.set_items() if code == SETITEMS else self.extend()
+                stack = self.stack
+                push = stack.append
+            elif code == EMPTY_DICT:
+                push(Table())
+                held += CONTAINER_COST
+            elif code == EMPTY_LIST:
+                push([])
+                held += CONTAINER_COST
+            elif code == BININT2:
+                push(block[place] | block[place + 1] << 8)
+                place += 2
+            elif code == BININT:
+                push(unpack_signed(block, place)[0])
+                place += 4
+            elif code == NONE:
+                push(None)
+            elif code in TRUTH:
+                push(code == NEWTRUE)
+            elif code == BINPUT and stack:
+                memo[block[place]] = stack[-1]
+                place += 1
+                held += MEMO_COST
+            elif TUPLE1 <= code <= TUPLE3 and len(stack) > code - TUPLE1:
+                stack[TUPLE1 - code - 1 :] = [tuple(stack[TUPLE1 - code - 1 :])]
+                held += CONTAINER_COST
+            else:
+                place -= 1
+                held -= PLAIN_COST
+                break
+        self.held = held
+        if held > self.allowance:
+            raise TooManyObjectsError
+        return place
 
     def pop(self) -> Any:
         if not self.stack:
@@ -125,24 +253,29 @@ class _Interpreter:
         return items
 
     def name(self, module: Any, name: Any) -> Global:
-        """A stand-in for what the file calls `module.name`."""
+        """A stand-in for what the file calls `module.name`, under the name that `pickle.load` looks up."""
         if not isinstance(module, str) or not isinstance(name, str):
             self.found.dangers["a name built at run time"] = "the name of a class is not a plain text"
             return Global("?", "?")
-        known = self.globals.get((module, name))
-        if known is None:
+        if self.version < RENAMED_UNTIL:
+            module, name = as_loaded(module, name)
+        one = self.globals.get((module, name))
+        if one is None:
             if len(self.globals) >= MOST_NAMES:
                 raise TooManyObjectsError
-            known = self.globals[module, name] = Global(module, name)
-            reason = danger(module, name)
-            if reason is not None:
-                self.found.dangers[known.full_name] = reason
-        self.found.names[known.full_name] += 1
-        return known
+            one = self.globals[module, name] = Global(module, name)
+        self.judge.named(one)
+        self.found.names[one.full_name] += 1
+        return one
 
-    def make(self, callee: Any, arguments: Any, keywords: Any = None) -> Made:
+    def make(self, callee: Any, arguments: Any, keywords: Any = None, *, new: bool = False) -> Any:
+        """What a call makes: `new` calls only the `__new__` of a class."""
         if isinstance(callee, Global):
             self.found.calls[callee.full_name] += 1
+            inner = _attribute_of_class(callee, arguments)
+            if inner is not None:
+                return self.name(*inner)
+        self.judge.called(callee, arguments, new=new)
         made = Made(callee, arguments, keywords)
         if made.name == NESTED:
             self.found.nested.append(made)
@@ -161,10 +294,18 @@ class _Interpreter:
             self.since_mark()
 
     def remember_at_line(self) -> None:
-        self.memo[_line_number(self.cursor)] = self.top()
+        self.remembered(_line_number(self.cursor))
 
     def remember(self, width: int) -> None:
-        self.memo[self.cursor.number(width)] = self.top()
+        self.remembered(self.cursor.number(width))
+
+    def remembered(self, index: int) -> None:
+        """Python's own unpickler makes room for all numbers up to the index."""
+        if index > max(self.cursor.size, BYTE):
+            self.found.dangers["a memo index"] = (
+                f"{index} is more than the {self.cursor.size} bytes of the file need"
+            )
+        self.memo[index] = self.top()
 
     def memoize(self) -> None:
         self.memo[len(self.memo)] = self.top()
@@ -203,19 +344,23 @@ class _Interpreter:
 
     def append(self) -> None:
         value = self.pop()
+        self.judge.changed(self.top())
         _extend(self.top(), [value])
 
     def extend(self) -> None:
         items = self.since_mark()
+        self.judge.changed(self.top())
         _extend(self.top(), items)
 
     def set_item(self) -> None:
         value = self.pop()
         key = self.pop()
+        self.judge.changed(self.top())
         _update(self.top(), [(key, value)])
 
     def set_items(self) -> None:
         items = self.since_mark()
+        self.judge.changed(self.top())
         _update(self.top(), _pairs(items))
 
     def global_lines(self) -> None:
@@ -235,26 +380,56 @@ class _Interpreter:
         arguments, callee = self.pop(), self.pop()
         self.stack.append(self.make(callee, arguments))
 
+    def new_object(self) -> None:
+        arguments, callee = self.pop(), self.pop()
+        self.stack.append(self.make(callee, arguments, new=True))
+
     def new_object_with_keywords(self) -> None:
         keywords, arguments, callee = self.pop(), self.pop(), self.pop()
-        self.stack.append(self.make(callee, arguments, keywords))
+        self.stack.append(self.make(callee, arguments, keywords, new=True))
 
     def build(self) -> None:
         state = self.pop()
         target = self.top()
+        self.judge.built(target, state)
         if isinstance(target, Made):
             target.state = state
+            if target.name == JOBLIB_ARRAY and isinstance(state, Table):
+                self.follow_array(state)
+
+    def follow_array(self, about: Table) -> None:
+        """Joblib writes an array's bytes, or the pickle of one of objects, right behind its description."""
+        self.frame_end = 0
+        kind = about.get("dtype")
+        axes = about.get("shape")
+        if not isinstance(axes, tuple) or not all(type(axis) is int and axis >= 0 for axis in axes):
+            raise BadPickleError("an array of joblib has no shape")
+        if has_objects(kind):
+            inner = read_pickle(self.cursor, self.allowance - self.held, self.judge)
+            self.found.names += inner.names
+            self.found.calls += inner.calls
+            about.pairs.append((JOBLIB_CONTENT, inner.root))
+            if not inner.complete:
+                raise BadPickleError(f"in an array of objects, {inner.error}")
+            return
+        width = width_of(kind)
+        if width is None:
+            raise BadPickleError("an array of joblib is of a type that is not known")
+        if about.get("numpy_array_alignment_bytes") is not None:
+            self.cursor.skip(self.cursor.number(1))
+        size = math.prod(axes) * width
+        about.pairs.append((JOBLIB_CONTENT, Payload("bytes", self.cursor.skip(size), size)))
 
     def instance(self) -> None:
         callee = self.name(_line_text(self.cursor), _line_text(self.cursor))
         arguments = tuple(self.since_mark())
-        self.stack.append(self.make(callee, arguments))
+        self.stack.append(self.make(callee, arguments, new=not arguments))
 
     def object(self) -> None:
         items = self.since_mark()
         if not items:
             raise BadPickleError("an object without a class")
-        self.stack.append(self.make(items[0], tuple(items[1:])))
+        self.stack.append(self.make(items[0], tuple(items[1:]), new=len(items) == 1))
 
     def persistent_line(self) -> None:
         self.keep_outside(_line_text(self.cursor))
@@ -271,9 +446,14 @@ class _Interpreter:
         version = self.cursor.number(1)
         if version > HIGHEST_PROTOCOL:
             raise BadPickleError(f"protocol {version} does not exist")
+        self.version = version
 
     def frame(self) -> None:
-        self.cursor.number(8)
+        size = self.cursor.number(8)
+        begin = self.cursor.position
+        if begin < self.frame_end:
+            self.found.dangers["a frame"] = "it begins within another one"
+        self.frame_end = begin + size
 
     def nothing(self) -> None:
         """READONLY_BUFFER changes what the top of the stack may be used for, not what it is."""
@@ -309,6 +489,16 @@ def _update(target: Any, pairs: list[tuple[Any, Any]]) -> None:
         raise BadPickleError("a key is set in what takes none")
 
 
+def _attribute_of_class(callee: Global, arguments: Any) -> tuple[str, str] | None:
+    """Protocols below 4 spell `Outer.Inner` as a call of getattr: the name that it gives."""
+    if callee.full_name != "builtins:getattr" or not isinstance(arguments, tuple) or len(arguments) != 2:  # noqa: PLR2004
+        return None
+    outer, attribute = arguments
+    if isinstance(outer, Global) and isinstance(attribute, str):
+        return outer.module, f"{outer.name}.{attribute}"
+    return None
+
+
 def _line_text(cursor: Cursor) -> str:
     return cursor.line().decode("utf-8", "replace")
 
@@ -320,7 +510,6 @@ def _line_number(cursor: Cursor) -> int:
     return int(line)
 
 
-STOP = ord(".")
 OPERATIONS: dict[int, Callable[[_Interpreter], None]] = {
     ord("("): _Interpreter.mark,
     ord("0"): _Interpreter.drop,
@@ -351,7 +540,7 @@ OPERATIONS: dict[int, Callable[[_Interpreter], None]] = {
     0x83: lambda machine: machine.extension(2),
     0x84: lambda machine: machine.extension(4),
     ord("R"): _Interpreter.reduce,
-    0x81: _Interpreter.reduce,
+    0x81: _Interpreter.new_object,
     0x92: _Interpreter.new_object_with_keywords,
     ord("b"): _Interpreter.build,
     ord("i"): _Interpreter.instance,
@@ -362,17 +551,18 @@ OPERATIONS: dict[int, Callable[[_Interpreter], None]] = {
     0x95: _Interpreter.frame,
     0x98: _Interpreter.nothing,
 }
-"""What every opcode that is no literal does to the machine. NEWOBJ is REDUCE with a class."""
+"""What every opcode that is no literal does to the machine."""
 
 
-def read_pickle(cursor: Cursor, allowance: int) -> Pickled:
+def read_pickle(cursor: Cursor, allowance: int, judge: Judge | None = None) -> Pickled:
     """One pickle from where the cursor stands. What is wrong with it is said in the result, never raised.
 
     Args:
         cursor: stands at the pickle's first byte, and behind its last one afterwards.
         allowance: bytes of memory that its objects may take, about.
+        judge: of the pickle that this one stands in.
     """
-    machine = _Interpreter(cursor, allowance)
+    machine = _Interpreter(cursor, allowance, judge or Judge())
     found = machine.found
     try:
         machine.run()
@@ -382,6 +572,8 @@ def read_pickle(cursor: Cursor, allowance: int) -> Pickled:
         found.error = str(error)
     except UnicodeDecodeError:
         found.error = "a text is not what its encoding allows"
+    except RecursionError:
+        found.error = "pickles stand in pickles, again and again"
     except TooManyObjectsError:
         found.error = f"its objects need more than the {allowance} bytes of memory that they may take"
     if not found.complete:

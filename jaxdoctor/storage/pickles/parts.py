@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jaxdoctor.storage.pickles.names import known
+
 
 class Global:
     """A class or function that a pickle names. It is never looked up."""
 
-    __slots__ = ("module", "name")
+    __slots__ = ("full_name", "known", "module", "name")
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module
         self.name = name
-
-    @property
-    def full_name(self) -> str:
+        self.full_name = f"{module}:{name}"
         """As in "numpy:dtype"."""
-        return f"{self.module}:{self.name}"
+
+        self.known = known(module, name)
 
 
 class Made:

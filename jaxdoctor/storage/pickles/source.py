@@ -43,6 +43,16 @@ class Cursor:
         self._place = place + 1
         return self._block[place]
 
+    def window(self) -> tuple[bytes, int, int]:
+        """Bytes that are held, the offset of their first, and the place of the next among them."""
+        if self._place >= len(self._block):
+            self._fill(1)
+        return self._block, self._base, self._place
+
+    def move(self, place: int) -> None:
+        """Moves to a place among the bytes that are held."""
+        self._place = place
+
     def back(self) -> None:
         """Takes the byte just read back."""
         self._place -= 1

@@ -19,9 +19,11 @@ from jaxdoctor.storage.placeholders import insist_data
 from jaxdoctor.storage.torch.marks import LEGACY_MAGIC, ROOT_ENDING
 from jaxdoctor.storage.torch.storages import Storages, read_legacy
 from jaxdoctor.storage.torch.tensors import nested_faults, torch_or_numpy
-from jaxdoctor.storage.zips import LOCAL, STORED, Archive, open_archive
+from jaxdoctor.storage.zips import LOCAL, STORED, Archive, Member, open_archive
 
 LONGEST_WORD = 64
+PICKLED = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".joblib")
+"""How members are called that hold pickles; a storage is called by a number."""
 
 
 @dataclass
@@ -78,6 +80,17 @@ def _read_zip(region: Region, budget: Budget, prefix: str, file: TorchFile) -> N
     storages = _stored(archive, stem, budget)
     blob = archive.blob(found, budget)
     _add(read_stream(blob, budget), storages, blob, budget, prefix, file)
+    _look_at_others(archive, found, budget, file)
+
+
+def _look_at_others(archive: Archive, root: Member, budget: Budget, file: TorchFile) -> None:
+    """Pickles beside the one of the state: a script's constants, or what only another loader opens."""
+    from jaxdoctor.storage.pickles.members import member_faults  # noqa: PLC0415 (it reads torch's files itself)
+
+    for member in archive.members:
+        if member is not root and member.name.endswith(PICKLED):
+            with noted(file.faults.append, path=str(archive.region.path)):
+                file.faults += member_faults(member, archive.blob(member, budget), budget)
 
 
 def _stored(archive: Archive, stem: str, budget: Budget) -> Storages:

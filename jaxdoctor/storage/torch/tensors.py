@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxdoctor.facts.checkpoint import Fault, Values
-from jaxdoctor.storage.blobs import Blob, Region
+from jaxdoctor.storage.blobs import Blob, Region, held
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError, TruncatedError, UnsupportedError, noted
 from jaxdoctor.storage.elements import WIDTHS, Element
-from jaxdoctor.storage.pickles.arrays import Array, numpy_or_jax
+from jaxdoctor.storage.pickles.arrays import Array, decoded, numpy_or_jax
 from jaxdoctor.storage.pickles.files import Stream
 from jaxdoctor.storage.pickles.machine import NESTED
+from jaxdoctor.storage.pickles.names import Standing
 from jaxdoctor.storage.pickles.parts import Global, Made, Payload, Table
 from jaxdoctor.storage.ranges import PIECE
 from jaxdoctor.storage.shapes import shape
 from jaxdoctor.storage.torch.storages import Storages, read_legacy, storage_of
+from jaxdoctor.storage.zips import LOCAL
 
 DTYPES = {
     "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
@@ -77,6 +79,12 @@ def _inner(node: Any, storages: Storages, blob: Blob, budget: Budget) -> Array |
 
 def _subclass(arguments: tuple[Any, ...], storages: Storages, blob: Blob, budget: Budget) -> Array | None:
     function, _, inner, *rest = (*arguments, None, None, None)[: max(3, len(arguments))]
+    if (
+        isinstance(function, Global)
+        and function.module not in MODULES
+        and function.known.standing is Standing.STATE
+    ):
+        return Array(dtype="unknown", shape=(), unsupported=f"{function.full_name[:80]} puts it together")
     if not isinstance(function, Global) or function.module not in MODULES:
         called = function.full_name if isinstance(function, Global) else type(function).__name__
         raise HostileError(f"a tensor would be built by calling {called[:200]}")
@@ -128,16 +136,51 @@ def _tensor(arguments: tuple[Any, ...], storages: Storages, blob: Blob, budget: 
 
 def _nested(made: Made, blob: Blob, budget: Budget) -> tuple[Storages, Any]:
     """A storage that was pickled without `torch.save`: a whole legacy file among the bytes of the pickle."""
-    content = made.arguments[0] if isinstance(made.arguments, tuple) and made.arguments else None
-    if not isinstance(content, Payload) or content.kind != "bytes" or not isinstance(blob, Region):
-        raise UnsupportedError("its storage is nested in a way that is not read")
-    file = read_legacy(blob.part(content.offset, content.size, "a nested storage"), budget)
+    content = _content(made, blob, budget)
+    _refuse_archive(content, budget)
+    file = read_legacy(content, budget)
     for one in file.stream.pickles:
         for name, reason in one.dangers.items():
-            raise HostileError(f"its nested storage names {name[:200]}: {reason[:300]}")
+            call = one.judged.calls.get(name, name)
+            raise HostileError(f"its nested storage would call {call[:200]}: {reason[:300]}")
     if file.problem is not None:
         raise file.problem
     return file.storages, file.stream.pickles[3].root
+
+
+def _refuse_archive(content: Region, budget: Budget) -> None:
+    """`torch.load` takes either format, and no storage pickles itself as an archive."""
+    with content.reading(budget) as read_at:
+        if read_at(0, len(LOCAL)) != LOCAL:
+            return
+    from jaxdoctor.storage.torch.files import read_torch  # noqa: PLC0415 (it reads such storages itself)
+
+    for fault in read_torch(content, budget).faults:
+        if fault.kind == "hostile-content":
+            raise HostileError(f"in its nested storage, {fault.message}")
+    raise UnsupportedError("its storage is nested in an archive")
+
+
+def _content(made: Made, blob: Blob, budget: Budget) -> Region:
+    """The bytes of the file within, which protocols below 3 spell as text."""
+    content = made.arguments[0] if isinstance(made.arguments, tuple) and made.arguments else None
+    if (
+        isinstance(content, Made)
+        and content.name == "_codecs:encode"
+        and isinstance(content.arguments, tuple)
+    ):
+        content = content.arguments[0] if content.arguments else None
+    if isinstance(content, Payload) and content.kind == "bytes" and isinstance(blob, Region):
+        return blob.part(content.offset, content.size, "a nested storage")
+    if isinstance(content, Payload) and content.kind == "bytes":
+        budget.allow(content.size, "a nested storage")
+        with blob.reading(budget) as read_at:
+            return held(read_at(content.offset, content.size), blob.path)
+    if isinstance(content, Payload):
+        return held(decoded(content, blob, budget), blob.path)
+    if isinstance(content, (bytes, str)):
+        return held(content.encode("latin-1", "replace") if isinstance(content, str) else content, blob.path)
+    raise HostileError("torch.load is handed what is no file")
 
 
 def nested_faults(stream: Stream, blob: Blob, budget: Budget) -> list[Fault]:

@@ -1,9 +1,12 @@
 """Pickles of pytrees by real libraries, hostile ones, and damaged ones."""
 
+import bz2
 import gzip
+import lzma
 import os
 import pickle
 import struct
+import zlib
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +20,7 @@ from hypothesis import given
 from jaxdoctor.checkpoints.readers.pickle import READER
 from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.storage.budget import Budget
+from jaxdoctor.storage.damage import TruncatedError
 from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm
 from tests.paths import FIXTURES
@@ -255,6 +259,64 @@ def test_the_hostile_pickle_really_is_hostile(tmp_path):
     pickle.loads(payloads(f"touch {proof}")["reduce"])
 
     assert proof.exists()
+
+
+@pytest.mark.parametrize(
+    "compress",
+    [bz2.compress, lzma.compress, zlib.compress, lambda raw: lzma.compress(raw, format=lzma.FORMAT_ALONE)],
+    ids=["bzip2", "xz", "zlib", "lzma"],
+)
+def test_compressed_as_a_whole(tmp_path, compress):
+    """Joblib and pandas compress so: a payload is found, a healthy state read, a damaged one said."""
+    state = tmp_path / "state.pkl"
+    state.write_bytes(compress(pickle.dumps({"w": np.arange(5000.0), "step": 3})))
+    hostile = tmp_path / "hostile.pkl"
+    hostile.write_bytes(compress(payloads("true")["reduce"]))
+    cut = tmp_path / "cut.pkl"
+    cut.write_bytes(state.read_bytes()[:-200])
+
+    checkpoint = read(state)
+
+    assert checkpoint.faults == ()
+    assert values(leaves(checkpoint)["w"]).tolist() == list(range(5000))
+    assert {fault.kind for fault in read(hostile).faults} == {"hostile-content"}
+    assert knows(READER, cut)
+    try:
+        kinds = {fault.kind for fault in READER.read(cut, Budget()).faults}
+    except TruncatedError as error:  # bzip2 gives nothing before a block is whole
+        kinds = {error.kind}
+    assert kinds & {"truncated-file", "corrupt-data"}
+
+
+def test_a_long_text_hides_nothing(tmp_path):
+    """A pickle of protocol 0 may begin with any text, longer than what recognition looks at."""
+    path = tmp_path / "params.pkl"
+    path.write_bytes(b"V" + b"a" * 9000 + b"\n0cos\nsystem\n(S'true'\ntR.")
+
+    assert {fault.kind for fault in read(path).faults} == {"hostile-content"}
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        b"V\n0",
+        b"I1\np0\n0",
+        b"N0",
+        b"K\x010",
+        b"S'a'\n0",
+        b"L1L\n0",
+        b"F1\n0",
+        b"U\x01a0",
+        b"G" + bytes(8) + b"0",
+    ],
+)
+@pytest.mark.parametrize("name", ["params.pkl", "params"])
+def test_every_opening_opcode(tmp_path, opening, name):
+    """`pickle.load` runs what follows any of them."""
+    path = tmp_path / name
+    path.write_bytes(opening + b"cos\nsystem\n(S'true'\ntR.")
+
+    assert {fault.kind for fault in read(path).faults} == {"hostile-content"}
 
 
 def test_sharing_is_no_bomb(tmp_path):
