@@ -12,6 +12,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted, shortened
 from jaxdoctor.reports.screen.lines import bar, glyphs, labelled, say, table
+from jaxdoctor.reports.screen.runs import MANY, MOST_RUNS, draw_overview, runs_of
 from jaxdoctor.reports.wording import DASH, dtypes, extreme, in_bytes, number, percent
 
 MOST_ROWS = 20
@@ -29,13 +30,20 @@ SPARK = 24
 
 
 def draw(report: Report, console: Console) -> None:
-    """A table of the checkpoints, then each run with its counters."""
-    if report.checkpoints:
+    """A table of the checkpoints, then each run with its counters; of many runs only the ill ones."""
+    runs = runs_of(report)
+    many = len(runs) >= MANY
+    if many:
+        console.print()
+        draw_overview(runs, console, in_full=report.in_full)
+    if report.checkpoints and (report.in_full or not many):
         console.print()
         _checkpoints(report.checkpoints, console, in_full=report.in_full)
-    for series in report.series:
+    detailed = [run for run in runs if run.series is not None and (run.ill or report.in_full or not many)]
+    for run in detailed if report.in_full else detailed[:MOST_RUNS]:
+        assert run.series is not None
         console.print()
-        _series(series, console)
+        _series(run.series, console)
     if report.with_leaves:
         for checkpoint in report.checkpoints:
             console.print()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
@@ -38,13 +36,7 @@ def declared_dtype(checkpoint: Checkpoint) -> Hits:
     - https://github.com/volcengine/verl/issues/296
     - https://github.com/Unakar/Logic-RL/issues/37
     """
-    # Of a tensor that stands in two files, tensor-twice tells.
-    times = Counter(leaf.path for leaf in checkpoint.leaves)
-    declared = [
-        leaf
-        for leaf in checkpoint.leaves
-        if leaf.declared_dtype and leaf.type.kind == "float" and times[leaf.path] == 1
-    ]
+    declared = [leaf for leaf in checkpoint.leaves if leaf.declared_dtype and leaf.type.kind == "float"]
     by_pair: dict[tuple[str, str], list[Leaf]] = {}
     for leaf in declared:
         if leaf.declared_dtype is not None and leaf.declared_dtype != leaf.dtype:

@@ -1,1 +1,1 @@
-"""JD35x: the optimizer's state, running statistics, adapters, and arrays that stand twice."""
+"""JD35x: the optimizer's state, running statistics, adapters, and layers that hold one array."""

@@ -70,8 +70,10 @@ def _hit(before: Checkpoint, after: Checkpoint, changes: dict[str, list[str]]) -
         for how, paths in changes.items()
         if paths
     ]
+    held = f"compare the code of the two; {before.path} holds what vanished"
     return Hit(
         location=Location(path=after.path, step=after.step),
         message=f"since {before.path}: {', '.join(parts)}",
+        fix=held if changes["vanished"] else None,
         evidence={how.replace(" ", "_"): paths[:16] for how, paths in changes.items() if paths},
     )

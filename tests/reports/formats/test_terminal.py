@@ -104,7 +104,8 @@ def test_counters_stand_beside_their_limits():
 def test_of_many_checkpoints_the_first_and_the_last_are_shown():
     many = tuple(checkpoint(step, step) for step in range(100))
 
-    text = plain(Report(command="scan", subject="run", examined=100, checkpoints=many))
+    run = Series(path="run", checkpoints=many)
+    text = plain(Report(command="scan", subject="run", examined=100, checkpoints=many, series=(run,)))
 
     assert "run/000000" in text
     assert "run/000099" in text
