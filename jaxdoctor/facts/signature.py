@@ -218,6 +218,9 @@ class Fate(enum.StrEnum):
     STALLS = "stalls"
     """A floating-point sum that is so large that adding the increment no longer changes it."""
 
+    CAPPED = "capped"
+    """Stays at a limit that its author wrote: a buffer's size, the floor of an exploration rate."""
+
     RESETS = "resets"
     """Begins anew before any limit, by a remainder or a condition."""
 
@@ -243,8 +246,11 @@ class UpdateCounter:
     start: float | int | None = None
     """Its value before the first call; None: not known without running anything."""
 
-    limit: int | None = None
-    """The largest value it can hold, or at which it stands still."""
+    limit: float | int | None = None
+    """The value beyond which it cannot go, or at which it stands still."""
+
+    read: bool = True
+    """Something besides its own next value and a power of a decay is computed from it."""
 
     calls: int | None = None
     """Calls until it is at its limit, the increment added by each; the earliest, if `conditional`."""
@@ -254,6 +260,12 @@ class UpdateCounter:
 
     site: SourceLine | None = None
     """Where it is added to."""
+
+    @property
+    def growth(self) -> str:
+        """As in "grows by at most 4,096" or "falls by 0.5"."""
+        verb = "falls" if (self.increment or 0) < 0 else "grows"
+        return f"{verb} by {'at most ' * self.conditional}{abs(self.increment or 0):,g}"
 
     def when(self, calls_per_second: float | None) -> str:
         """As in ", after 36 minutes"; nothing where no rate is known."""

@@ -60,6 +60,9 @@ class Op:
     calls: tuple[str, ...] = ()
     """The names of the jitted functions and loops around it, outermost first."""
 
+    inside_jax: bool = False
+    """It stands in a function of jax's own."""
+
 
 class Graph:
     """A whole program."""
@@ -106,6 +109,7 @@ class Graph:
             frames=context.frames,
             implicit=eqn.primitive.name == "convert_element_type" and not _was_written(eqn),
             calls=context.calls,
+            inside_jax=context.inside_jax,
         )
         op.outputs = tuple(_value(variable, made=op) for variable in eqn.outvars)
         self.ops.append(op)

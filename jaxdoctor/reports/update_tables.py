@@ -35,10 +35,10 @@ def _counter_row(counter: UpdateCounter, rate: float | None) -> tuple[str, ...]:
     )
 
 
-def _short(number: int) -> str:
+def _short(number: float) -> str:
     """A number as people read it: "2,147,483,647", "2^64 - 1", "4.5e+15"."""
     if abs(number) < TOO_LONG_FOR_A_CELL:
-        return f"{number:,}"
+        return f"{number:,}" if isinstance(number, int) else f"{number:,g}"
     return "2^64 - 1" if number == LARGEST_OF_TWO_WORDS else f"{number:.1e}"
 
 

@@ -7,7 +7,7 @@ from jaxdoctor.facts.signature import Fate, Signature, UpdateCounter
 from jaxdoctor.rules.rule import Hits, rule
 
 COUNT = "count in jaxdoctor.remedies.StepCounter and divide by its as_float32()"
-HELD_BACK = "let no schedule that reads it go on beyond that; Adam's bias correction does not mind"
+HELD_BACK = "let nothing that reads it wait for more"
 
 
 @rule("JD507", Severity.ERROR)
@@ -19,7 +19,8 @@ def counter_will_stall(signature: Signature) -> Hits:
     In the traced program one call adds a fixed amount to the counter. A float32 stands still at 2^24 times
     the increment, since the sum is then rounded back to where it was; a bfloat16 does at 2^8 times. An
     integer count as optax keeps it is held back at the largest value of its dtype. Severities are those of
-    counter-will-wrap; a count that is held back is a warning at most.
+    counter-will-wrap; a count that is held back is a warning at most, and none where nothing but a decay's
+    power, as Adam's bias correction, reads it. A limit that the author wrote is listed and no finding.
 
     ## Why it matters
 
@@ -47,6 +48,8 @@ def counter_will_stall(signature: Signature) -> Hits:
     for counter in signature.counters:
         if counter.fate not in {Fate.STALLS, Fate.SATURATES} or counter.calls is None:
             continue
+        if counter.fate is Fate.SATURATES and not counter.read:
+            continue
         severity = counter.urgency(signature.calls_per_second)
         if severity is not None:
             held_back = counter.fate is Fate.SATURATES
@@ -57,11 +60,10 @@ def _hit(signature: Signature, counter: UpdateCounter, severity: Severity) -> Hi
     assert counter.calls is not None
     rounded = counter.inexact_after is not None and counter.inexact_after < counter.calls
     inexact = f", is rounded from call {counter.inexact_after:,} on" if rounded else ""
-    growth = f"{'at most ' * counter.conditional}{counter.increment:,g}"
     return Hit(
         location=signature.location(counter.leaf, counter.site),
         message=(
-            f"{counter.leaf} ({counter.dtype}) grows by {growth} a call{inexact} and stands "
+            f"{counter.leaf} ({counter.dtype}) {counter.growth} a call{inexact} and stands "
             f"still at {counter.limit:,}, call {counter.calls:,}{counter.when(signature.calls_per_second)}"
             f"{signature.context}"
         ),

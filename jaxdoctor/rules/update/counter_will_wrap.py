@@ -51,11 +51,10 @@ def counter_will_wrap(signature: Signature) -> Hits:
 def _hit(signature: Signature, counter: UpdateCounter, severity: Severity) -> Hit:
     assert counter.calls is not None
     after = counter.when(signature.calls_per_second)
-    most = "by at most" if counter.conditional else "by"
     return Hit(
         location=signature.location(counter.leaf, counter.site),
         message=(
-            f"{counter.leaf} ({counter.dtype}) grows {most} {counter.increment:,} a call and wraps at call "
+            f"{counter.leaf} ({counter.dtype}) {counter.growth} a call and wraps at call "
             f"{counter.calls:,}{after}{signature.context}"
         ),
         evidence={

@@ -25,7 +25,9 @@ def update_promotes(signature: Signature) -> Hits:
 
     ## What to do
 
-    Cast the scalar to the array's dtype at the place that the finding names: `scalar.astype(x.dtype)`.
+    Cast the result to the array's dtype at the place that the finding names: `(x * scalar).astype(x.dtype)`.
+    The scalar itself keeps its dtype: 0.999 in bfloat16 is 1. What is cast back further down, or is computed
+    in float32 inside a function of JAX's own, is no finding.
     Of optax updates that are wider than their parameters, use `optax.apply_updates`, which casts back.
 
     ## Example
@@ -64,10 +66,9 @@ def update_promotes(signature: Signature) -> Hits:
 
 
 def _fix(site: SourceLine) -> str:
-    if not site.library:
-        return f"at {site.place}, cast the {site.partner} operand with .astype(jnp.{site.dtype_from})"
-    caller = site.through[-1] if site.through else "your code"
-    return f"the place is a package's: give it a scalar of dtype {site.dtype_from} from {caller}"
+    """Wide arithmetic and a narrow result: a decay or a rate that is made narrower loses its value."""
+    where = f"at {site.place}" if site.file else "where it is computed"
+    return f"{where}, cast the result with .astype(jnp.{site.dtype_from})"
 
 
 def _hit(signature: Signature, site: SourceLine) -> Hit:

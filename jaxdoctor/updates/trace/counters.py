@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jaxdoctor.facts.dtypes import dtype_named
@@ -11,6 +13,7 @@ from jaxdoctor.programs.authors import user_frames
 from jaxdoctor.programs.graph import Graph, Op, depends, site_of
 from jaxdoctor.updates.trace import limits
 from jaxdoctor.updates.trace.abstract_values import Count, Known, Meaning
+from jaxdoctor.updates.trace.readers import read_by_more_than_itself
 from jaxdoctor.updates.trace.rounds import Round
 from jaxdoctor.updates.trace.transfer import Reading
 
@@ -32,16 +35,20 @@ def counters_of(
     ]
     meanings = reading.run(jaxpr, [*constants, *given])
     after = {path: index for index, path in enumerate(first.after.array_paths)}
-    pairs = set(_pairs(first))
+    words = _words(
+        first, [meanings[after[path]] if path in after else None for path in first.before.array_paths]
+    )
     for index, (path, leaf) in enumerate(zip(first.before.array_paths, state, strict=True)):
         out = after.get(path)
         if out is None or inputs[index] is None or first.after.arrays[out].dtype != leaf.dtype:
             continue
-        if path in pairs:
-            if path.endswith("lo"):
-                yield _pair(path, meanings[out])
+        if index in words:
+            if words[index] is not None:
+                yield _pair(str(words[index]), meanings[out])
         elif meanings[out] is not None:
-            yield from _counter(path, leaf, index, meanings[out], _number(starts[index]))
+            read = read_by_more_than_itself(graph, graph.inputs[index])
+            for counter in _counter(path, leaf, index, meanings[out], _number(starts[index])):
+                yield replace(counter, read=read)
         elif _is_hidden(path, leaf) and depends(graph.outputs[out], graph.inputs[index]):
             yield UpdateCounter(
                 leaf=path, dtype=str(leaf.dtype), fate=Fate.UNKNOWN, start=_number(starts[index])
@@ -84,12 +91,20 @@ def _counter(
             increment=int(increment),
             start=None if start is None else int(start),
             limit=meaning.limit,
+            floor=meaning.floor,
             conditional=meaning.conditional,
             site=site,
         )
     else:
         yield limits.of_float(
-            path, dtype, increment=increment, start=start, conditional=meaning.conditional, site=site
+            path,
+            dtype,
+            increment=increment,
+            start=start,
+            limit=meaning.limit,
+            floor=meaning.floor,
+            conditional=meaning.conditional,
+            site=site,
         )
 
 
@@ -107,18 +122,37 @@ def _site(count: Count, dtype: str) -> SourceLine | None:
     return site_of(Op(count.equation.primitive.name, (), frames=frames), dtype, dtype) if frames else None
 
 
-def _pairs(first: Round) -> Iterator[str]:
-    """The paths of two uint32 words, `hi` and `lo`, that are one 64-bit counter."""
-    types = dict(
-        zip(first.before.array_paths, (str(leaf.dtype) for leaf in first.before.arrays), strict=True)
-    )
-    for path, dtype in types.items():
-        if path.rpartition("/")[2] == "lo" and dtype == types.get(f"{path[:-2]}hi") == "uint32":
-            yield from (path, f"{path[:-2]}hi")
+def _words(first: Round, results: Sequence[Meaning]) -> dict[int, str | None]:
+    """The words of 64-bit counters: the lower one with the counter's name, the upper one with none.
+
+    A pair is known by its carry, by which the upper word grows when the lower one overflows, or by the names
+    `hi` and `lo`.
+    """
+    paths = first.before.array_paths
+    found: dict[int, str | None] = {}
+    for upper, meaning in enumerate(results):
+        lower = meaning.carry if isinstance(meaning, Count) else None
+        if lower is not None and lower != upper and _is_word(first, lower) and _is_word(first, upper):
+            found |= {upper: None, lower: _common_name(paths[upper], paths[lower])}
+    for lower, path in enumerate(paths):
+        upper_path = f"{path[:-2]}hi"
+        if path.rpartition("/")[2] == "lo" and upper_path in paths and lower not in found:
+            upper = paths.index(upper_path)
+            if _is_word(first, lower) and _is_word(first, upper):
+                found |= {upper: None, lower: path.rpartition("/")[0] or path}
+    return found
 
 
-def _pair(path: str, low: Meaning) -> UpdateCounter:
-    name = path.rpartition("/")[0] or path
+def _is_word(first: Round, index: int) -> bool:
+    return str(first.before.arrays[index].dtype) == "uint32"
+
+
+def _common_name(upper: str, lower: str) -> str:
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(upper, lower, strict=False))
+    return "".join(letter for letter, _ in same).rstrip("/_.") or lower
+
+
+def _pair(name: str, low: Meaning) -> UpdateCounter:
     increment = _increment(low) if isinstance(low, Count) else None
     if not increment:
         return UpdateCounter(leaf=name, dtype="uint32x2", fate=Fate.UNKNOWN)

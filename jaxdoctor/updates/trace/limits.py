@@ -19,7 +19,8 @@ def of_integer(
     *,
     increment: int,
     start: int | None,
-    limit: int | None = None,
+    limit: float | None = None,
+    floor: float | None = None,
     conditional: bool = False,
     site: SourceLine | None = None,
 ) -> UpdateCounter:
@@ -29,9 +30,10 @@ def of_integer(
     """
     lowest, highest = _range(dtype)
     begin = start or 0
-    if limit is not None and limit <= highest and increment > 0:
-        fate, end = Fate.SATURATES, limit
-        calls = -(-(end - begin) // increment)
+    bound = limit if increment > 0 else floor
+    if bound is not None and lowest <= bound <= highest:
+        fate, end = Fate.SATURATES if bound in {lowest, highest} else Fate.CAPPED, int(bound)
+        calls = -(-abs(end - begin) // abs(increment))
     else:
         fate, end = Fate.WRAPS, highest if increment > 0 else lowest
         calls = abs(end - begin) // abs(increment) + 1
@@ -62,11 +64,30 @@ def of_float(
     *,
     increment: float,
     start: float | None,
+    limit: float | None = None,
+    floor: float | None = None,
     conditional: bool = False,
     site: SourceLine | None = None,
 ) -> UpdateCounter:
-    """A floating-point count, which first rounds its sums and then stands still."""
-    calls, limit, inexact = stall(abs(increment), abs(start or 0.0), dtype)
+    """A floating-point count, which rounds its sums and then stands still, or stops where it is told."""
+    begin = start or 0.0
+    bound = limit if increment > 0 else floor
+    if bound is not None and math.isfinite(bound):
+        return UpdateCounter(
+            leaf=leaf,
+            dtype=dtype,
+            fate=Fate.CAPPED,
+            increment=increment,
+            conditional=conditional,
+            start=start,
+            limit=bound,
+            calls=math.ceil(abs(bound - begin) / abs(increment)),
+            site=site,
+        )
+    # Towards zero sums get finer, so the count begins where it crosses.
+    crossing = begin * increment < 0
+    calls, end, inexact = stall(abs(increment), 0.0 if crossing else abs(begin), dtype)
+    calls += math.floor(abs(begin) / abs(increment)) if crossing else 0
     return UpdateCounter(
         leaf=leaf,
         dtype=dtype,
@@ -74,7 +95,7 @@ def of_float(
         increment=increment,
         conditional=conditional,
         start=start,
-        limit=int(limit),
+        limit=int(end) if increment > 0 else -int(end),
         calls=calls,
         inexact_after=inexact,
         site=site,

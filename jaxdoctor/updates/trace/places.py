@@ -23,6 +23,10 @@ HALF = ("bfloat16", "float16")
 SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "copy", "transpose", "expand_dims"}
 
 
+PRODUCTS = {"dot_general", "conv_general_dilated", "custom_linear_solve", "cumsum", "scan", "while"}
+"""What these give is another value than what went in, also where it has the same shape."""
+
+
 def of_drift(
     graph: Graph, output: Value, leaf: LeafSignature, own: int | None = None
 ) -> tuple[SourceLine, ...]:
@@ -120,13 +124,25 @@ def _partner(graph: Graph, op: Op) -> str | None:
     """The other operand of the operation that an implicit conversion was made for."""
     if not op.implicit:
         return None
+    other = _other_operand(graph, op)
+    return None if other is None else f"{other.type_name}[{','.join(str(size) for size in other.shape)}]"
+
+
+def _other_operand(graph: Graph, op: Op) -> Value | None:
     (converted,) = op.outputs
     for user in graph.users.get(id(converted), ()):
         for other in user.inputs:
             if other is not converted and other.dtype == converted.dtype:
-                root = _root(other)
-                return f"{root.type_name}[{','.join(str(size) for size in root.shape)}]"
+                return _root(other)
     return None
+
+
+def _is_made_there(graph: Graph, op: Op) -> bool:
+    """Whether the operand, too, is of JAX's own making and was not handed to its function."""
+    other = _other_operand(graph, op)
+    if other is None or other.argument is not None:
+        return False
+    return other.made is None or other.made.inside_jax
 
 
 def _root(value: Value) -> Value:
@@ -142,6 +158,9 @@ def promotions(graph: Graph, known: Iterable[SourceLine]) -> tuple[SourceLine, .
     for op in graph.ops:
         if not op.implicit or op.inputs[0].dtype not in HALF or not op.outputs[0].shape:
             continue
+        if op.inside_jax and _is_made_there(graph, op):
+            # A mean of halves, which JAX itself computes in float32: nobody could cast there.
+            continue
         partner = _partner(graph, op)
         if partner is None or not partner.endswith("[]") or partner.startswith("~"):
             continue
@@ -151,10 +170,30 @@ def promotions(graph: Graph, known: Iterable[SourceLine]) -> tuple[SourceLine, .
 
 
 def _is_narrowed_again(graph: Graph, op: Op) -> bool:
-    """Whether what was computed in the wider dtype is cast back at once, as by somebody who meant it."""
-    results = [output for user in graph.users.get(id(op.outputs[0]), ()) for output in user.outputs]
-    later = [user for result in results for user in graph.users.get(id(result), ())]
-    return bool(later) and all(user.outputs[0].dtype == op.inputs[0].dtype for user in later)
+    """Whether what was computed in the wider dtype is cast back, as by somebody who meant it.
+
+    The same value is followed element by element, to all that becomes of it, through additions and roots and
+    whatever else gives an array of the same shape; a product of matrices or a sum over it is another value.
+    """
+    narrow, shape = op.inputs[0].dtype, op.outputs[0].shape
+    returned = {id(value) for value in graph.outputs}
+    seen, waiting = {id(op.outputs[0])}, [op.outputs[0]]
+    while waiting:
+        value = waiting.pop()
+        users = graph.users.get(id(value), ())
+        if id(value) in returned or not users:
+            return False
+        for user in users:
+            if user.primitive in PRODUCTS:
+                return False
+            for output in user.outputs:
+                if output.dtype in {narrow, "bool"} or id(output) in seen:
+                    continue
+                if output.shape != shape and user.primitive not in SHAPING:
+                    return False
+                seen.add(id(output))
+                waiting.append(output)
+    return True
 
 
 def wide(graph: Graph) -> tuple[SourceLine, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from jaxdoctor.facts.dtypes import dtype_named
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.updates.trace.abstract_values import (
     REDUCTIONS,
@@ -18,8 +18,10 @@ from jaxdoctor.updates.trace.abstract_values import (
     Several,
     Switch,
     bounded,
+    compared,
     difference,
     folded,
+    held,
     is_condition,
     known_as,
     meaning_of,
@@ -100,9 +102,9 @@ class Reading:
         if name in PASSING:
             return passed(eqn, inputs[0])
         if name in COMPARISONS and not all(isinstance(each, Known) for each in inputs):
-            return self._compared(name, inputs)
+            return compared(next(self._tokens), name, *inputs)
         if name in LOGIC and all(isinstance(each, Switch) for each in inputs):
-            return self.condition()
+            return self._logic(name, [each for each in inputs if isinstance(each, Switch)])
         if name in REDUCTIONS and isinstance(inputs[0], Several):
             whole = eqn.outvars[0].aval.shape == ()
             return known_as(eqn, REDUCTIONS[name](inputs[0].values)) if whole else None
@@ -113,7 +115,7 @@ class Reading:
     def _counted(self, eqn: Any, inputs: list[Meaning]) -> Meaning:
         name = eqn.primitive.name
         if name == "select_n":
-            return self._chosen(inputs[0], inputs[1:])
+            return self._chosen(inputs[0], inputs[1:], whole=_is_whole(eqn))
         if name in {"add", "add_any"}:
             return self._sum(eqn, *inputs)
         if name == "sub":
@@ -121,12 +123,6 @@ class Reading:
         if name == "mul":
             return product(*inputs)
         return bounded(name, inputs) if name in BOUNDS else None
-
-    def _compared(self, name: str, inputs: list[Meaning]) -> Meaning:
-        one, other = inputs
-        below = isinstance(one, Count) and isinstance(other, Known) and name in {"lt", "le", "ne"}
-        above = isinstance(one, Known) and isinstance(other, Count) and name in {"gt", "ge", "ne"}
-        return Switch(next(self._tokens), compares=below or above)
 
     def _sum(self, eqn: Any, one: Meaning, other: Meaning) -> Meaning:
         if isinstance(one, Masked) and isinstance(other, Masked):
@@ -139,15 +135,27 @@ class Reading:
         if isinstance(other, Known):
             return shifted(one, other.value, eqn)
         if isinstance(other, Switch):
-            return replace(shifted(one, 1, eqn), low=one.low, conditional=True)
-        return replace(one, low=None, high=None, equation=eqn)
+            added = held(shifted(one, 1, eqn), other.true, whole=_is_whole(eqn))
+            return replace(added, low=one.low, floor=one.floor, conditional=True, carry=other.carry)
+        return replace(one, low=None, high=None, limit=None, floor=None, equation=eqn)
 
-    def _chosen(self, condition: Meaning, choices: Sequence[Meaning]) -> Meaning:
+    def _logic(self, name: str, switches: list[Switch]) -> Switch:
+        """Two conditions: what each tells is still so where both must hold."""
+        if name == "not":
+            return switches[0].opposite
+        both = Switch(next(self._tokens))
+        if name == "and":
+            return replace(both, true=tuple(ask for each in switches for ask in each.true))
+        if name == "or":
+            return replace(both, false=tuple(ask for each in switches for ask in each.false))
+        return both
+
+    def _chosen(self, condition: Meaning, choices: Sequence[Meaning], *, whole: bool = True) -> Meaning:
         if isinstance(condition, Known):
             return choices[min(max(int(condition.value), 0), len(choices) - 1)]
-        return self._join(choices, condition if isinstance(condition, Switch) else None)
+        return self._join(choices, condition if isinstance(condition, Switch) else None, whole=whole)
 
-    def _join(self, choices: Sequence[Meaning], switch: Switch | None) -> Meaning:
+    def _join(self, choices: Sequence[Meaning], switch: Switch | None, *, whole: bool = True) -> Meaning:
         """What a condition chooses among."""
         first, *others = choices
         if all(other == first for other in others):
@@ -156,12 +164,13 @@ class Reading:
         numbers = [choice.value for choice in choices if isinstance(choice, Known)]
         if not counts or len(counts) + len(numbers) < len(choices) or len({each.leaf for each in counts}) > 1:
             return None
+        if switch is not None and len(choices) == 2:  # noqa: PLR2004 (false and true)
+            asks = dict(zip(map(id, choices), (switch.false, switch.true), strict=True))
+            counts = [held(each, asks[id(each)], whole=whole) for each in counts]
         joined = spanned(counts)
         if not numbers:
-            return joined
-        if switch is not None and switch.compares and joined.limit is None and 1 < max(numbers) < math.inf:
-            return replace(joined, limit=int(max(numbers)))
-        return replace(joined, resets=True)
+            return replace(joined, carry=_carried(choices, switch))
+        return _stopped(joined, numbers)
 
     def _scan(self, eqn: Any, inputs: list[Meaning]) -> list[Meaning]:
         scan = jax_internals.scan(eqn)
@@ -196,3 +205,27 @@ class Reading:
                 return steady
             steady = kept
         return [None] * len(start)
+
+
+def _stopped(joined: Count, numbers: Sequence[float | int]) -> Count:
+    """A counter that a condition puts to a number: to where it stops, or to where it begins anew."""
+    high, low = joined.high, joined.low
+    if high is not None and high > 0 and joined.limit is not None and min(numbers) >= joined.limit - high:
+        return replace(joined, limit=max(joined.limit, *numbers), conditional=False)
+    if low is not None and low < 0 and joined.floor is not None and max(numbers) <= joined.floor - low:
+        return replace(joined, floor=min(joined.floor, *numbers), conditional=False)
+    return replace(joined, resets=True)
+
+
+def _carried(choices: Sequence[Meaning], switch: Switch | None) -> int | None:
+    """Of an upper word that is one more where the lower one has overflowed."""
+    if switch is None or switch.carry is None or len(choices) != 2:  # noqa: PLR2004 (false and true)
+        return None
+    stays, rises = choices
+    is_word = isinstance(stays, Count) and isinstance(rises, Count) and (stays.high, rises.high) == (0, 1)
+    return switch.carry if is_word else None
+
+
+def _is_whole(eqn: Any) -> bool:
+    """Whether the equation gives integers."""
+    return dtype_named(str(eqn.outvars[0].aval.dtype)).integral

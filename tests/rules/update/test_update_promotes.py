@@ -23,15 +23,17 @@ def test_a_promotion_inside_is_cured_at_its_own_line():
     (finding,) = hits(update_promotes, signature(promotions=(SITE,)))
 
     assert finding.location.line == 4
-    assert finding.fix == "at train.py:4, cast the float32[] operand with .astype(jnp.bfloat16)"
+    assert finding.fix == "at train.py:4, cast the result with .astype(jnp.bfloat16)"
 
 
-def test_a_promotion_inside_a_package_is_cured_by_its_caller():
-    site = replace(SITE, file="optax/_src/transform.py", library=True)
+def test_a_promotion_inside_a_package_is_told_at_the_user_s_line():
+    """And no decay is advised to be made narrower."""
+    site = replace(SITE, package="optax/_src/transform.py:30")
 
     (finding,) = hits(update_promotes, signature(promotions=(site,)))
 
-    assert finding.fix.endswith("give it a scalar of dtype bfloat16 from train.py:8 in update")
+    assert "(in optax/_src/transform.py:30)" in finding.message
+    assert finding.fix == "at train.py:4, cast the result with .astype(jnp.bfloat16)"
 
 
 def test_updates_of_their_parameters_dtype_are_healthy():

@@ -133,6 +133,42 @@ def test_a_promotion_that_is_cast_back_at_once_was_meant():
     assert not signature.promotions
 
 
+def test_what_is_cast_back_further_down_was_meant_too():
+    """Moments of maxtext's own kind: https://github.com/AI-Hypercomputer/maxtext/pull/495."""
+
+    def update(state, g):
+        t = (state["t"] + 1).astype(jnp.float32)
+        decay = 0.9 * (1.0 - 0.9 ** (t - 1.0)) / (1.0 - 0.9**t)
+        moment = (1 - decay) * g * g + decay * state["m"]
+        w = state["w"] - (1e-3 * g / (jnp.sqrt(moment) + 1e-8)).astype(g.dtype)
+        return {"t": state["t"] + 1, "m": moment.astype(g.dtype), "w": w}
+
+    half = jnp.ones(4, jnp.bfloat16)
+    signature = signed(update, {"t": jnp.int32(0), "m": half, "w": half}, half)
+
+    assert (signature.verdict, signature.promotions) == ("stable", ())
+
+
+def test_what_jax_computes_wide_by_itself_is_nobody_s_promotion():
+    def update(w, x):
+        return w + jnp.mean(x) + jnp.var(x) + jax.nn.softmax(x).sum() + jnp.linalg.norm(x)
+
+    signature = signed(update, jnp.ones(4, jnp.bfloat16), jnp.ones(8, jnp.bfloat16))
+
+    assert (signature.verdict, signature.promotions) == ("stable", ())
+
+
+def test_a_product_of_what_was_promoted_is_not_cast_back():
+    def update(w, x):
+        return w + ((x * RATE) @ jnp.ones((4, 4))).astype(w.dtype)
+
+    signature = signed(update, jnp.ones(4, jnp.bfloat16), jnp.ones((4, 4), jnp.bfloat16))
+
+    assert [site.source for site in signature.promotions] == [
+        "return w + ((x * RATE) @ jnp.ones((4, 4))).astype(w.dtype)"
+    ]
+
+
 def test_what_a_scan_would_say_is_what_it_says():
     state, gradients = {"w": jnp.zeros(3, jnp.bfloat16)}, jnp.zeros(3, jnp.bfloat16)
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
+import optax
 import pytest
 
 from jaxdoctor.facts.signature import Fate
@@ -98,9 +99,18 @@ def test_a_counter_that_begins_anew_has_no_limit(update):
         lambda n: jnp.where(n < 100, n + 1, 100),
         lambda n: jnp.minimum(n + 1, 100),
         lambda n: jnp.clip(n + 1, 0, 100),
+        lambda n: jnp.where(n < 100, n + 1, n),
+        lambda n: jnp.where(n >= 100, n, n + 1),
+        lambda n: jnp.where(n == 100, n, n + 1),
+        lambda n: jnp.where((n < 100) & (n < 1000), n + 1, n),
+        lambda n: jnp.where(~(n >= 100), n + 1, n),
+        lambda n: n + (n < 100),
+        lambda n: jnp.minimum(n, 99) + 1,
+        lambda n: jnp.where(n + 1 >= 100, 100, n + 1),
+        lambda n: jax.lax.cond(n < 100, lambda: n + 1, lambda: n),
     ],
 )
-def test_a_counter_that_is_held_back_saturates_when_it_really_does(update):
+def test_a_counter_that_its_author_holds_back_is_capped_when_it_really_is(update):
     counter = counted(update, jnp.int32(0))
     jitted_update, value = jax.jit(update), jnp.int32(0)
     for reached in itertools.count(1):  # noqa: B007 (what is wanted is the count)
@@ -108,7 +118,99 @@ def test_a_counter_that_is_held_back_saturates_when_it_really_does(update):
         if value == 100:
             break
 
-    assert (counter.fate, counter.limit, counter.calls) == (Fate.SATURATES, 100, reached)
+    assert (counter.fate, counter.limit, counter.calls) == (Fate.CAPPED, 100, reached)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        lambda n: jnp.where(n < 2**31 - 1, n + 1, n),
+        lambda n: jnp.minimum(n, 2**31 - 2) + 1,
+        optax.safe_increment,
+    ],
+)
+def test_a_counter_that_is_held_at_its_dtype_s_own_end_saturates(update):
+    counter = counted(update, jnp.int32(0))
+
+    assert (counter.fate, counter.limit) == (Fate.SATURATES, 2**31 - 1)
+    assert int(update(jnp.int32(2**31 - 1))) == 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        lambda n, done: jnp.where(done, jnp.minimum(n + 1, 100), n + 5),
+        lambda n, done: jnp.where((n < 100) | done, n + 1, n),
+        lambda n, done: jnp.where(n < 100, n, n + 1) + done,
+    ],
+)
+def test_a_limit_that_one_branch_passes_is_none(update):
+    """Each of these really goes beyond 100."""
+    value = jnp.int32(99)
+    for done in (False, False, True, True):
+        value = update(value, jnp.asarray(done))
+
+    counter = counted(update, jnp.int32(0), jnp.asarray(True))
+
+    assert counter.fate is Fate.WRAPS
+
+
+def test_a_rate_that_falls_to_a_floor_ends_there():
+    """Exploration by `maximum(eps - 1e-6, 0.05)`, and without the floor."""
+    floored = counted(lambda eps: jnp.maximum(eps - 0.5, 0.25), jnp.float32(3))
+    falls = counted(lambda eps: eps - 1e-6, jnp.float32(1))
+
+    assert (floored.fate, floored.limit, floored.calls) == (Fate.CAPPED, 0.25, 6)
+    assert (falls.fate, falls.limit) == (Fate.STALLS, -32)
+    assert falls.growth == "falls by 1e-06"
+    assert np.float32(falls.limit) - np.float32(1e-6) == np.float32(falls.limit)
+
+
+@pytest.mark.parametrize("increment", [1, jnp.bfloat16(1)])
+def test_a_bfloat16_count_stands_still_at_256(increment):
+    counter = counted(lambda n: n + increment, jnp.bfloat16(0))
+
+    assert (counter.fate, counter.calls, counter.limit) == (Fate.STALLS, 256, 256)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda low, high: (low + jnp.uint32(7), high + ((low + jnp.uint32(7)) < low)),
+        lambda low, high: (low + jnp.uint32(7), jnp.where(low + jnp.uint32(7) < 7, high + 1, high)),
+        lambda low, high: (low + jnp.uint32(7), high + (low > low + jnp.uint32(7)).astype(jnp.uint32)),
+    ],
+)
+def test_two_words_are_known_by_their_carry(step):
+    """Whatever they are called."""
+
+    def update(state):
+        low, high = step(state["steps_a"], state["steps_b"])
+        return {"steps_a": low, "steps_b": high}
+
+    (counter,) = counters(update, {"steps_a": jnp.uint32(0), "steps_b": jnp.uint32(0)}).values()
+
+    assert (counter.leaf, counter.dtype, counter.increment) == ("steps", "uint32x2", 7)
+
+
+@pytest.mark.parametrize(
+    ("transform", "read"),
+    [
+        (optax.adam(1e-3), False),
+        (optax.nadamw(1e-3), False),
+        (optax.adam(optax.cosine_decay_schedule(1e-3, 1000)), True),
+    ],
+)
+def test_a_count_that_only_corrects_a_bias_is_told_from_one_that_a_schedule_reads(transform, read):
+    params = {"w": jnp.ones(3)}
+
+    def update(state, gradients):
+        updates, opt_state = transform.update(gradients, state["opt"], state["params"])
+        return {"params": optax.apply_updates(state["params"], updates), "opt": opt_state}
+
+    found = counters(update, {"params": params, "opt": transform.init(params)}, params)
+
+    assert any(counter.read for counter in found.values()) is read
 
 
 def test_an_increment_that_depends_on_data_is_said_to():
