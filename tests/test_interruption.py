@@ -16,6 +16,7 @@ from jaxdoctor.facts.finding import Severity
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.models.scenario import SCENARIOS, scenario_path
 from jaxdoctor.probe import run as probe
+from jaxdoctor.probe import self_test
 from jaxdoctor.probe.ask import Ask
 from tests.environments import environment
 
@@ -56,7 +57,7 @@ def machine(monkeypatch):
 
     monkeypatch.setattr(probe, "examine_machine", lambda *_, **__: seen)
     monkeypatch.setattr(probe, "_prepared", lambda *_: None)
-    monkeypatch.setattr(probe, "_examine", interrupted)
+    monkeypatch.setattr(self_test, "examine", interrupted)
     monkeypatch.setattr(probe, "_replayed", interrupted)
     return seen
 
@@ -69,8 +70,8 @@ def test_a_probe_keeps_what_it_saw_of_the_machine(machine):
     assert [(one.subject, one.reason) for one in report.skipped] == [("hand", "interrupted")]
 
 
-def test_a_tour_names_the_scenarios_that_are_left(machine):
-    report = probe.tour(Ask(model="", subject=""))
+def test_a_self_test_names_the_scenarios_that_are_left(machine):
+    report = self_test.self_test(Ask(model="", subject=""))
 
     assert report.partial
     assert [one.subject for one in report.skipped] == SCENARIOS.names()

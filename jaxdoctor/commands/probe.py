@@ -44,7 +44,7 @@ def _complete_card(incomplete: str) -> list[str]:
 def probe(
     model: Annotated[
         str | None,
-        typer.Argument(help="An MJCF, URDF or MJB file. Without one the packaged scenarios are replayed."),
+        typer.Argument(help="An MJCF, URDF or MJB file. Without one: this machine, and a packaged model."),
     ] = None,
     scenario: Annotated[
         str | None,
@@ -193,13 +193,13 @@ def _node(card: str | None, count: int | None, time_limit: float, *, quiet: bool
 
 def _run(ask: Ask, card: str, *, quiet: bool) -> Report:
     from jaxdoctor.probe.run import probe as probing
-    from jaxdoctor.probe.run import tour
+    from jaxdoctor.probe.self_test import first_look
     from jaxdoctor.workers.progress import shown
     from jaxdoctor.workers.stdout import chatter_to_stderr
 
-    with chatter_to_stderr(), shown(quiet=quiet) as progress:
+    with chatter_to_stderr(), shown(quiet=quiet, seconds=ask.time_limit) as progress:
         if not ask.model and ask.level > 1:
-            return tour(ask, card=card, progress=progress)
+            return first_look(ask, card=card, progress=progress)
         return probing(ask, card=card, progress=progress)
 
 

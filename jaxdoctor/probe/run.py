@@ -7,16 +7,17 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from jaxdoctor.errors import JaxdoctorError, UsageError, WorkerError
-from jaxdoctor.facts.finding import INTERRUPTED, Finding, Severity, Skipped
+from jaxdoctor.errors import UsageError, WorkerError
+from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.prescription import Prescription
 from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.card import HERE
 from jaxdoctor.machine.judged import Machine, examine_machine
-from jaxdoctor.models.scenario import PREFIX, SCENARIOS, Scenario
+from jaxdoctor.models.scenario import PREFIX, SCENARIOS
 from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.stages import Staged
 from jaxdoctor.probe.trials import assemble
 from jaxdoctor.probe.workers import after, prepare, replay
 from jaxdoctor.replay.plan import Prepared
@@ -49,28 +50,29 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
         UsageError, UnreadableError, UnsupportedModelError: the call or what it names cannot be used.
     """
     check(ask)
-    deadline = time.monotonic() + ask.time_limit
+    deadline, progress = time.monotonic() + ask.time_limit, Staged(progress)
     if ask.level == 1:
-        machine = _machine(ask, card, deadline, progress)
-        return _report(ask.subject, machine, tuple(diagnose(machine.facts)), [])
+        machine = look_at(ask, card, deadline, progress)
+        return report_of(ask.subject, machine, tuple(diagnose(machine.facts)), [])
     find_source(ask.model)
     with tempfile.TemporaryDirectory(prefix="jaxdoctor-") as folder:
         # Whoever mistyped a file is told before the machine is looked at.
         prepared = _prepared(ask, folder, deadline, progress)
-        machine = _machine(ask, card, deadline, progress)
+        machine = look_at(ask, card, deadline, progress)
         findings = tuple(diagnose(machine.facts))
         try:
             examined = _replayed(ask, machine, prepared, folder, deadline, progress)
         except KeyboardInterrupt:
-            return _interrupted(_report(ask.subject, machine, findings, []), [ask.subject])
+            return interrupted(report_of(ask.subject, machine, findings, []), [ask.subject])
     prescription = None
     if examined.outcome is not None and examined.outcome.verdict is not Verdict.UNKNOWN:
         prescription = prescribe(examined.outcome, examined.findings, machine)
-    report = _report(ask.subject, machine, findings, [examined], prescription)
-    return _interrupted(report, [ask.subject]) if examined.interrupted else report
+    report = report_of(ask.subject, machine, findings, [examined], prescription)
+    return interrupted(report, [ask.subject]) if examined.interrupted else report
 
 
-def _machine(ask: Ask, card: str, deadline: float, progress: Progress) -> Machine:
+def look_at(ask: Ask, card: str, deadline: float, progress: Progress) -> Machine:
+    """The machine, within its part of the time until the deadline of `time.monotonic`."""
     limit = min(MACHINE_SECONDS, max(deadline - time.monotonic(), 1.0))
     # At level 1 the machine is the question; before a rollout its last answer is good enough.
     return examine_machine(card, time_limit=limit, progress=progress, stored=ask.cache and ask.level > 1)
@@ -90,24 +92,7 @@ def _prepared(
         return error
 
 
-def tour(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
-    """Replays every packaged scenario; what one was built to show is a note and no error."""
-    check(ask)
-    machine = examine_machine(card, time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress)
-    findings = tuple(diagnose(machine.facts))
-    examined: list[Examined] = []
-    names = SCENARIOS.names() if ask.level > 1 else []
-    try:
-        for name in names:
-            progress.stage(f"scenario {name}")
-            examined.append(_scenario(ask, name, machine, progress))
-    except KeyboardInterrupt:
-        so_far = _report("packaged scenarios", machine, findings, examined)
-        return _interrupted(so_far, names[len(examined) :])
-    return _report("packaged scenarios", machine, findings, examined)
-
-
-def _interrupted(report: Report, left: Iterable[str]) -> Report:
+def interrupted(report: Report, left: Iterable[str]) -> Report:
     """What was found until Ctrl-C."""
     skipped = (Skipped(subject=name, reason=INTERRUPTED) for name in left)
     return replace(report, skipped=(*report.skipped, *skipped), partial=True)
@@ -129,41 +114,14 @@ def scenario_ask(ask: Ask, name: str) -> Ask:
     )
 
 
-def _scenario(ask: Ask, name: str, machine: Machine, progress: Progress) -> Examined:
-    scenario = SCENARIOS.load(name)
-    own = replace(scenario_ask(ask, name))
-    try:
-        examined = _examine(own, machine, progress, expected=_expected(scenario, machine))
-    except JaxdoctorError as error:
-        return Examined(outcome=None, skipped=(Skipped(subject=name, reason=f"{error}; {error.hint}"),))
-    outcome = examined.outcome
-    if outcome is None or outcome.verdict is not outcome.expected:
-        return examined
-    return replace(examined, findings=tuple(_as_note(finding) for finding in examined.findings))
-
-
-def _expected(scenario: Scenario, machine: Machine) -> Verdict:
-    """What it was built to show where products get so many bits."""
-    delivered = machine.delivered
-    if scenario.required_bits is None or delivered is None:
-        return scenario.expected
-    enough = delivered.mantissa_bits >= scenario.required_bits[1]
-    return Verdict.HEALTHY if scenario.expected is Verdict.PRECISION and enough else scenario.expected
-
-
-def _as_note(finding: Finding) -> Finding:
-    return replace(finding, severity=min(finding.severity, Severity.NOTE))
-
-
-def _examine(
-    ask: Ask,
-    machine: Machine,
-    progress: Progress,
-    expected: Verdict | None = None,
-    deadline: float | None = None,
+def examine(
+    ask: Ask, machine: Machine, deadline: float, progress: Progress, expected: Verdict | None = None
 ) -> Examined:
-    """Records and replays one rollout, and judges it."""
-    deadline = deadline or time.monotonic() + ask.time_limit
+    """Records and replays one rollout until the deadline of `time.monotonic`, and judges it.
+
+    Raises:
+        UsageError, UnreadableError, UnsupportedModelError: it cannot be replayed.
+    """
     with tempfile.TemporaryDirectory(prefix="jaxdoctor-") as folder:
         prepared = _prepared(ask, folder, deadline, progress, machine.variables)
         return _replayed(ask, machine, prepared, folder, deadline, progress, expected)
@@ -221,13 +179,14 @@ def check(ask: Ask) -> None:
         )
 
 
-def _report(
+def report_of(
     subject: str,
     machine: Machine,
     findings: Iterable[Finding],
     examined: Sequence[Examined],
     prescription: Prescription | None = None,
 ) -> Report:
+    """What becomes of the machine and the rollouts that were examined."""
     outcomes = [one.outcome for one in examined if one.outcome is not None]
     judged = sum(outcome.verdict is not Verdict.UNKNOWN for outcome in outcomes)
     return Report(
