@@ -16,6 +16,10 @@ from jaxdoctor.errors import BUG, INTERRUPTED, TERMINATED, JaxdoctorError, inter
 
 ISSUES = "https://github.com/jaxdoctor/jaxdoctor/issues"
 
+PAGES = "https://github.com/jaxdoctor/jaxdoctor/tree/main/docs"
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
 GARBAGE = 100_000
 """Objects made before Python looks for circles among them; 700 by default."""
 
@@ -44,6 +48,7 @@ def _root(
         bool,
         typer.Option(
             "--version",
+            "-V",
             callback=_print_version,
             is_eager=True,
             help="Print the version and exit; with --verbose those of all packages.",
@@ -58,11 +63,19 @@ def build(wanted: str | None = None) -> typer.Typer:
     """The application: one subcommand for each module of `commands/`, or only the one that is wanted."""
     # Drawing help with Rich takes as long as everything else that `--help` does.
     app = typer.Typer(
-        name="jaxdoctor", rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
+        name="jaxdoctor",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings=HELP,
+        epilog=f"Pages: {PAGES}",
     )
     app.callback()(_root)
     for name in [wanted] if wanted in COMMANDS.names() else COMMANDS.names():
-        app.command(name=name)(COMMANDS.load(name).run)
+        command = COMMANDS.load(name)
+        app.command(name=name, short_help=command.summary, epilog=command.epilog, context_settings=HELP)(
+            command.run
+        )
     return app
 
 

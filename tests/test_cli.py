@@ -1,14 +1,19 @@
 """The command line as a process: errors, exit codes, streams, completion."""
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from typer.testing import CliRunner
 
 from jaxdoctor import __version__
+from jaxdoctor.cli import build
+from jaxdoctor.command import COMMANDS
 
 PRELUDE = """
 import sys
@@ -55,6 +60,38 @@ def test_the_verbose_version_names_every_package_of_a_bug_report():
 
 def test_the_version_is_printed():
     assert jaxdoctor("--version").stdout == f"jaxdoctor {__version__}\n"
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_help_cuts_no_sentence_of_a_command(option, columns):
+    done = CliRunner().invoke(build(), [option], env={"COLUMNS": str(columns)}, terminal_width=columns)
+
+    shown = " ".join(done.stdout.split())
+    assert "..." not in shown.partition("Commands:")[2]
+    for name in COMMANDS.names():
+        assert " ".join(f"{name} {COMMANDS.load(name).summary}".split()) in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS.names())
+def test_the_help_of_a_command_ends_with_two_examples_that_it_takes(name):
+    done = CliRunner().invoke(build(), [name, "-h"])
+    command = COMMANDS.load(name)
+
+    assert len(command.examples) >= 2
+    assert done.stdout.rstrip().endswith(command.examples[-1])
+    for example in command.examples:
+        words = shlex.split(example)
+        assert words[:2] == ["jaxdoctor", name]
+        for option in (word for word in words[2:] if word.startswith("--") and word != "--"):
+            if words.index(option) < (words.index("--") if "--" in words else len(words)):
+                assert option in done.stdout
+
+
+def test_options_name_their_value_and_no_type_of_python():
+    for name in COMMANDS.names():
+        shown = CliRunner().invoke(build(), [name, "-h"]).stdout
+        assert re.search(r"--[a-z-]+ +<(list\[|int range|float range)", shown) is None, name
 
 
 def test_an_error_is_two_lines_and_its_code():

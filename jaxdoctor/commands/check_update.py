@@ -24,7 +24,8 @@ def check_update(
         ),
     ] = None,
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="With --run, the script's other arguments, after --.")
+        list[str] | None,
+        typer.Argument(metavar="[ARGUMENT]...", help="With --run, the script's other arguments, after --."),
     ] = None,
     script: Annotated[
         str | None,
@@ -39,7 +40,9 @@ def check_update(
     ] = None,
     calls: Annotated[
         int | None,
-        typer.Option(min=1, help="With --run: make so many calls of the step and count their compiles."),
+        typer.Option(
+            metavar="N", min=1, help="With --run: make so many calls of the step and count their compiles."
+        ),
     ] = None,
     params: Annotated[
         str | None,
@@ -55,10 +58,12 @@ def check_update(
     x64: Annotated[str, typer.Option(help="Trace with jax_enable_x64 off, on, both, or as-set.")] = "as-set",
     calls_per_second: Annotated[
         float | None,
-        typer.Option(min=0, help="How often the update will be called, to tell when counters end."),
+        typer.Option(
+            metavar="RATE", min=0, help="How often the update will be called, to tell when counters end."
+        ),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option(min=1, help="Seconds until the worker process is ended.")
+        float, typer.Option(metavar="SECONDS", min=1, help="Seconds until the worker process is ended.")
     ] = 120.0,
     python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
     *,
@@ -106,4 +111,10 @@ def check_update(
     raise typer.Exit(shared.publish(report, config))
 
 
-COMMAND = Command(check_update)
+COMMAND = Command(
+    check_update,
+    examples=(
+        "jaxdoctor check-update train.py:make_update --calls-per-second 200",
+        "jaxdoctor check-update --run train.py -- --steps 100",
+    ),
+)

@@ -19,11 +19,19 @@ if TYPE_CHECKING:
 def preflight(
     level: Annotated[
         int | None,
-        typer.Option("--level", min=1, max=3, help="1 machine, scans, updates; 2 also rollouts; 3 closer."),
+        typer.Option(
+            "--level",
+            metavar="LEVEL",
+            min=1,
+            max=3,
+            help="1 machine, scans, updates; 2 also rollouts; 3 closer.",
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="machine, scan, update, probe, or a subject's name. Repeatable."),
+        typer.Option(
+            "--only", metavar="SUBJECT", help="machine, scan, update, probe, or a subject's name. Repeatable."
+        ),
     ] = None,
     changed_only: Annotated[
         bool,
@@ -93,4 +101,10 @@ def _required(config: Config) -> Config:
     return config
 
 
-COMMAND = Command(preflight)
+COMMAND = Command(
+    preflight,
+    examples=(
+        "jaxdoctor preflight --init",
+        "jaxdoctor preflight --level 1 --output report.sarif --output -",
+    ),
+)

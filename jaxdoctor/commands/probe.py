@@ -105,6 +105,7 @@ def probe(
         list[str] | None,
         typer.Option(
             "--precision",
+            metavar="PRECISION",
             help="A precision to replay at besides the usual ones: bf16, a number of mantissa bits, or "
             "all-tf32 to round every product. Repeatable.",
         ),
@@ -216,4 +217,10 @@ def _publish(report: Report, emit: str | None, shared: Shared, config: Config) -
     return judged(report, config).exit_code(severity_named(config.fail_on))
 
 
-COMMAND = Command(probe)
+COMMAND = Command(
+    probe,
+    examples=(
+        "jaxdoctor probe robot.xml --card rtx-4090",
+        "jaxdoctor probe --level 1 --expect-card h100 --expect-count 8",
+    ),
+)

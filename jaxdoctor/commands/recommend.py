@@ -27,7 +27,10 @@ def _known(name: str) -> str:
 def recommend(
     reports: Annotated[
         list[Path] | None,
-        typer.Argument(help="Reports written with --format json; without one this machine is looked at."),
+        typer.Argument(
+            metavar="[REPORT]...",
+            help="Reports written with --format json; without one this machine is looked at.",
+        ),
     ] = None,
     emit: Annotated[
         str,
@@ -78,4 +81,10 @@ def _verified(
     return found.cured
 
 
-COMMAND = Command(recommend)
+COMMAND = Command(
+    recommend,
+    examples=(
+        "jaxdoctor recommend report.json --emit shell",
+        "jaxdoctor recommend report.json --diff train.py",
+    ),
+)

@@ -11,32 +11,40 @@ from jaxdoctor.command import Command
 from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.options import complete_rule
 from jaxdoctor.rules.pages import as_json, by_code, line, page
-from jaxdoctor.rules.rule import find_rule
+from jaxdoctor.rules.rule import rules_like
 from jaxdoctor.workers.stdout import to_stdout
 
 FORMATS = ("terminal", "json")
 
 
 def rule(
-    code_or_name: Annotated[
+    word: Annotated[
         str | None,
         typer.Argument(
-            help="A code such as JD301, or a name such as nonfinite-values.", autocompletion=complete_rule
+            metavar="[RULE]",
+            help="A code such as JD301 or its beginning, a name such as nonfinite-values, or a word of one.",
+            autocompletion=complete_rule,
         ),
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="terminal or json.")] = "terminal",
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="terminal or json.")] = "terminal",
 ) -> None:
-    """List the rules, or print the page of one."""
+    """List the rules, or those that a word is near to, or print the page of one."""
     if form not in FORMATS:
         raise UnknownNameError("format of rules", form, FORMATS)
-    rules = by_code() if code_or_name is None else [find_rule(code_or_name)]
+    rules = by_code() if word is None else rules_like(word)
     if form == "json":
         text = json.dumps(as_json(rules), indent=2) + "\n"
-    elif code_or_name is None:
+    elif word is None or len(rules) > 1:
         text = "".join(f"{line(known)}\n" for known in rules)
     else:
         text = page(rules[0])
     to_stdout(lambda out: out.write(text))
 
 
-COMMAND = Command(rule)
+COMMAND = Command(
+    rule,
+    examples=(
+        "jaxdoctor rule nonfinite-values",
+        "jaxdoctor rule JD3",
+    ),
+)

@@ -15,7 +15,10 @@ from jaxdoctor.options import Shared, reporting
 @reporting
 def scan_checkpoint(
     paths: Annotated[
-        list[str], typer.Argument(help="Files, step folders, run folders or globs; - reads names from stdin.")
+        list[str],
+        typer.Argument(
+            metavar="PATH...", help="Files, step folders, run folders or globs; - reads names from stdin."
+        ),
     ],
     deep: Annotated[
         bool, typer.Option("--deep", help="Read every value, not a sample of large leaves.")
@@ -29,10 +32,12 @@ def scan_checkpoint(
         ),
     ] = None,
     planned_steps: Annotated[
-        int | None, typer.Option("--planned-steps", min=1, help="The steps that the run is to take.")
+        int | None,
+        typer.Option("--planned-steps", metavar="STEPS", min=1, help="The steps that the run is to take."),
     ] = None,
     steps_per_second: Annotated[
-        float | None, typer.Option("--steps-per-second", min=0, help="Its speed, if no series tells it.")
+        float | None,
+        typer.Option("--steps-per-second", metavar="RATE", min=0, help="Its speed, if no series tells it."),
     ] = None,
     expect_dtype: Annotated[
         list[str] | None,
@@ -118,4 +123,10 @@ def _depth(*, deep: bool, metadata_only: bool) -> str:
     return "deep" if deep else "metadata-only" if metadata_only else "sample"
 
 
-COMMAND = Command(scan_checkpoint)
+COMMAND = Command(
+    scan_checkpoint,
+    examples=(
+        "jaxdoctor scan-checkpoint runs/ant --planned-steps 1000000000",
+        "jaxdoctor scan-checkpoint runs/ant --watch",
+    ),
+)

@@ -39,4 +39,7 @@ def self_test(
     raise typer.Exit(shared.publish(report, config))
 
 
-COMMAND = Command(self_test)
+COMMAND = Command(
+    self_test,
+    examples=("jaxdoctor self-test --card rtx-4090", "jaxdoctor self-test --format json --output r.json"),
+)

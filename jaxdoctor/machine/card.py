@@ -57,6 +57,11 @@ class Card:
         return self.compute_capability is not None and has_tf32(self.compute_capability)
 
     @property
+    def bf16(self) -> bool:
+        """Whether its matrix units multiply bfloat16; elsewhere XLA computes such products in float32."""
+        return self.market == TPU or self.tf32
+
+    @property
     def default_bits(self) -> int:
         """Mantissa bits of a float32 product while nothing is configured."""
         if self.market == TPU:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -89,3 +90,22 @@ def find_rule(code_or_name: str) -> Rule:
         if known.code.lower() == wanted:
             return known
     raise UnknownNameError("rule", code_or_name, [*RULES.names(), *(known.code for known in rules)])
+
+
+def rules_like(word: str) -> list[Rule]:
+    """The rule of that code or name; else those whose code begins so, or whose name or first sentence has it.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    try:
+        return [find_rule(word)]
+    except UnknownNameError:
+        rules = sorted(RULES.load_all(), key=lambda rule: rule.code)
+        wanted = word.lower().replace("_", "-")
+        named = [rule for rule in rules if rule.code.lower().startswith(wanted) or wanted in rule.name]
+        spoken = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
+        found = [rule for rule in rules if rule in named or spoken.search(rule.summary)]
+        if not wanted or not found:
+            raise
+        return found

@@ -45,6 +45,18 @@ def test_json_without_a_name_holds_all_rules():
     assert len(json.loads(rule("--format", "json"))["rules"]) == len(RULES.names())
 
 
+@pytest.mark.parametrize(
+    ("word", "codes"),
+    [("JD30", {"JD301"}), ("nan", {"JD106", "JD201", "JD203", "JD301"}), ("tf32", {"JD101"})],
+)
+def test_a_word_lists_the_rules_near_to_it(word, codes):
+    """The beginning of codes, or a word of a name or of a first sentence."""
+    lines = rule(word).splitlines()
+
+    assert codes <= {line[:5] for line in lines}
+    assert 1 < len(lines) < len(RULES.names()) / 2
+
+
 def test_a_mistyped_rule_names_the_nearest():
     with pytest.raises(UnknownNameError, match="no rule named 'tf32-by-defualt'") as caught:
         rule("tf32-by-defualt")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from typing import TextIO
 
 from rich.console import Console
@@ -24,18 +25,36 @@ def _write(report: Report, out: TextIO) -> None:
         # Rich takes the width from the terminal, and leaves colours away under NO_COLOR or TERM=dumb.
         _draw(report, Console(file=out, highlight=False, emoji=False, markup=False))
         return
+    if out is sys.stdout and _forced():
+        _draw(
+            report,
+            Console(
+                file=out, width=_width(), force_terminal=True, highlight=False, emoji=False, markup=False
+            ),
+        )
+        return
     # Rich fills table cells up with spaces, which nobody wants in a log.
     out.writelines(
         f"{inert(line.rstrip())}\n" for line in _plain(report, out.encoding or "utf-8").split("\n")[:-1]
     )
 
 
+def _forced() -> bool:
+    """Whether colour is wanted where the stream is no terminal: the log of a CI job shows it."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return any(os.environ.get(name, "0") not in {"", "0"} for name in ("FORCE_COLOR", "CLICOLOR_FORCE"))
+
+
+def _width() -> int:
+    told = os.environ.get("COLUMNS", "")
+    return int(told) if told.isdecimal() and int(told) else PLAIN_WIDTH
+
+
 def _plain(report: Report, encoding: str) -> str:
     kept = io.BytesIO()
-    told = os.environ.get("COLUMNS", "")
     with io.TextIOWrapper(kept, encoding=encoding, errors="backslashreplace", newline="\n") as stream:
-        width = int(told) if told.isdecimal() and int(told) else PLAIN_WIDTH
-        _draw(report, Console(file=stream, width=width, color_system=None, highlight=False, emoji=False))
+        _draw(report, Console(file=stream, width=_width(), color_system=None, highlight=False, emoji=False))
         stream.flush()
         return kept.getvalue().decode(encoding)
 

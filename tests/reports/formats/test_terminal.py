@@ -1,6 +1,7 @@
 """What people read: colour on a terminal, plain text elsewhere, and nothing that steers a terminal."""
 
 import io
+import sys
 import time
 from dataclasses import replace
 
@@ -218,3 +219,33 @@ def test_bits_are_a_dash_where_the_model_fails():
 
     (row,) = [line for line in text.splitlines() if line.startswith("chain.xml  ")]
     assert row.split()[:5] == ["chain.xml", "model", "-", "10", "none"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"CLICOLOR_FORCE": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_colour_can_be_forced_where_stdout_is_no_terminal(monkeypatch, capsys, variables, coloured):
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    FORMAT.write(GOLDEN, sys.stdout)
+
+    assert ("\x1b[" in capsys.readouterr().out) is coloured
+
+
+def test_a_file_never_holds_colour(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out = io.StringIO()
+
+    FORMAT.write(GOLDEN, out)
+
+    assert "\x1b" not in out.getvalue()
