@@ -121,6 +121,19 @@ class Parting:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """The native float32 replay, compiled with other flags of XLA."""
+
+    flags: str
+    """As in XLA_FLAGS; "" for none."""
+
+    failed: int
+    replays: int
+    first_bad_step: int | None = None
+    first_bad_field: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """One rollout's trials and what follows from them."""
 
@@ -160,6 +173,12 @@ class Outcome:
 
     cures: tuple[Cure, ...] = ()
     """Changes to the model, those first that were likeliest; empty where none was looked for."""
+
+    xla_flags: str = ""
+    """What the native replays were compiled with."""
+
+    compiled: tuple[Compiled, ...] = ()
+    """The float32 replay with XLA's default flags and without fusion; empty below level 3."""
 
     timestep: float | None = None
     """Seconds of simulated time per step."""

@@ -111,10 +111,18 @@ def _loops(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Loop]:
     state = _contacts(model, pose)
     rows = (state.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY).nonzero()[0]
     for equality in np.flatnonzero(model.eq_active0):
-        if model.eq_type[equality] in CLOSING:
+        if model.eq_type[equality] in CLOSING and not _follows_mocap(model, int(equality)):
             own = rows[state.efc_id[rows] == equality]
             violation = float(np.linalg.norm(state.efc_pos[own]))
             yield Loop(spot=spots.at("equality", int(equality)), violation=violation)
+
+
+def _follows_mocap(model: Any, equality: int) -> bool:
+    """Whether one side is a mocap body: it stands where the user's code puts it, so nothing is closed."""
+    sides = (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality]))
+    if model.eq_objtype[equality] == mujoco.mjtObj.mjOBJ_SITE:
+        sides = (int(model.site_bodyid[sides[0]]), int(model.site_bodyid[sides[1]]))
+    return any(side >= 0 and model.body_mocapid[side] >= 0 for side in sides)
 
 
 def _overlaps(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Overlap]:

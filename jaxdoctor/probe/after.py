@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.cure import Cure
-from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Parting, Verdict
+from jaxdoctor.facts.outcome import BEYOND_BITS, Compiled, Outcome, Parting, Verdict
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.trial import native_x64
-from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, PARTING, CurePlan, PartingPlan
+from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, NATIVE, PARTING, CurePlan, NativePlan, PartingPlan
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Call, R
 from jaxdoctor.workers.worker import end_all, run
@@ -46,6 +46,10 @@ class After:
     """The variables of a worker, with those that are given."""
 
     progress: Progress = SILENT
+    compilers: tuple[str, ...] = ()
+    """XLA_FLAGS with which the float32 replay is compiled once more."""
+
+    replays: int = 0
 
     def completed(self, outcome: Outcome, *, cures: bool) -> Outcome:
         """The outcome with the field in which MJX parts from C, and, if wanted, with what mends it.
@@ -57,6 +61,8 @@ class After:
                 outcome = replace(outcome, cures=self._cures(outcome))
             if outcome.parting is not None and outcome.parting.parted:
                 outcome = replace(outcome, parting=self._field(outcome.parting))
+            if self.compilers:
+                outcome = replace(outcome, compiled=self._compiled())
         except KeyboardInterrupt:
             end_all()
         return outcome
@@ -90,6 +96,34 @@ class After:
         call = PARTING(self.folder, PartingPlan(worst=parting.worst))
         found = self._run(call, X64, "the comparison with C")
         return parting if found is None else replace(parting, field=found[0], field_error=found[1])
+
+    def _compiled(self) -> tuple[Compiled, ...]:
+        """The float32 replay under each of the flags, as far as the time goes."""
+        found = []
+        for flags in self.compilers:
+            if self._left < LEAST_SECONDS:
+                break
+            plan = NativePlan(
+                title="float32, compiled otherwise",
+                batch=self.batch,
+                replays=self.replays,
+                most_replays=self.replays,
+                deadline=self.deadline - RESERVE_SECONDS,
+            )
+            variables = {**HIGHEST, "XLA_FLAGS": flags or None}
+            answer = self._run(NATIVE(self.folder, plan), variables, "the replay with other flags")
+            judged = None if answer is None else answer.judgement
+            if judged is not None:
+                found.append(
+                    Compiled(
+                        flags=flags,
+                        failed=judged.failed,
+                        replays=judged.replays,
+                        first_bad_step=judged.first_bad_step,
+                        first_bad_field=judged.first_bad_field,
+                    )
+                )
+        return tuple(found)
 
     def _cures(self, outcome: Outcome) -> tuple[Cure, ...]:
         x64 = native_x64(outcome.trials)

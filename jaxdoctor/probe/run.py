@@ -150,6 +150,7 @@ def _replayed(
     outcome = assemble(ask, machine, answers, expected)
     if not answers.interrupted:
         later = after(ask, machine, prepared, folder, deadline, progress)
+        outcome = replace(outcome, xla_flags=later.environment({}).get("XLA_FLAGS") or "")
         outcome = later.completed(outcome, cures=ask.cures and expected is None)
     model = answers.prepared.model
     facts = [outcome] if model is None else [model, outcome]

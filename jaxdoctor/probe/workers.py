@@ -136,6 +136,8 @@ def after(
         batch=replaying.batch,
         environment=lambda variables: replaying.environment(variables, fuses=replaying.depth < DEEP),
         progress=progress,
+        replays=replaying.replays,
+        compilers=replaying.compilers() if ask.level > 2 else (),  # noqa: PLR2004 (levels are numbers)
     )
 
 
@@ -337,6 +339,17 @@ class _Replaying:
             else:
                 job.know(answer)
             return
+
+    def compilers(self) -> tuple[str, ...]:
+        """XLA_FLAGS of the native replays, then those as the user has them, then without fusion.
+
+        A chain too deep for fusion is not compiled with it: that takes minutes.
+        """
+        theirs = {**os.environ, **self.machine.variables}.get("XLA_FLAGS") or ""
+        usual = self.environment({}, fuses=self.depth < DEEP)["XLA_FLAGS"] or ""
+        alone = [] if self.depth >= SUSPECT and not self.on_accelerator else [theirs]
+        flags = [usual, *alone, f"{theirs} {WITHOUT_FUSION}".strip()]
+        return tuple(dict.fromkeys(flags))
 
     def environment(self, variables: Mapping[str, str | None], *, fuses: bool) -> dict[str, str | None]:
         """The variables of a worker that replays."""

@@ -17,7 +17,16 @@ from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
 from jaxdoctor.facts.node_test import NodeTest
-from jaxdoctor.facts.outcome import Growth, Outcome, Parting, RolledInC, SolverEffort, StepInC, Verdict
+from jaxdoctor.facts.outcome import (
+    Compiled,
+    Growth,
+    Outcome,
+    Parting,
+    RolledInC,
+    SolverEffort,
+    StepInC,
+    Verdict,
+)
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.report import Report
@@ -211,6 +220,8 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         timestep=entry.get("timestep"),
         parting=_parting(entry.get("parting")),
         cures=tuple(Cure(**cure) for cure in entry.get("cures", ())),
+        xla_flags=entry.get("xla_flags", ""),
+        compiled=tuple(Compiled(**run) for run in entry.get("compiled", ())),
         culprits=tuple(entry.get("culprits", ())),
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),

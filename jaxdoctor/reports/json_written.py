@@ -18,7 +18,7 @@ from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Skipped
 from jaxdoctor.facts.histories import histories
-from jaxdoctor.facts.outcome import Growth, Outcome, Parting, RolledInC, SolverEffort, StepInC
+from jaxdoctor.facts.outcome import Compiled, Growth, Outcome, Parting, RolledInC, SolverEffort, StepInC
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
@@ -247,6 +247,8 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "timestep": outcome.timestep,
         "parting": None if outcome.parting is None else _parting(outcome.parting),
         "cures": [_cure(cure) for cure in outcome.cures],
+        "xla_flags": outcome.xla_flags,
+        "compiled": [_compiled(run) for run in outcome.compiled],
         "culprits": outcome.culprits,
         "own_precision": outcome.own_precision,
         "expected": None if outcome.expected is None else outcome.expected.value,
@@ -294,6 +296,16 @@ def _parting(parting: Parting) -> dict[str, Any]:
         "field": parting.field,
         "field_error": parting.field_error,
         "worst": [list(at) for at in parting.worst],
+    }
+
+
+def _compiled(run: Compiled) -> dict[str, Any]:
+    return {
+        "flags": run.flags,
+        "failed": run.failed,
+        "replays": run.replays,
+        "first_bad_step": run.first_bad_step,
+        "first_bad_field": run.first_bad_field,
     }
 
 

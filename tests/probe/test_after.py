@@ -10,7 +10,7 @@ from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.outcome import Growth, Parting, RolledInC, StepInC, Verdict
 from jaxdoctor.probe import after as module
 from jaxdoctor.probe.after import After
-from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, PARTING
+from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, NATIVE, PARTING, Judgement, Lane, NativeReplay
 from tests.outcomes import outcome
 
 CONE, SOLVER, STEP = 'cone="pyramidal"', 'solver="CG"', 'timestep="0.001"'
@@ -126,3 +126,33 @@ def test_what_comes_after_never_costs_the_outcome(monkeypatch, ends):
     found, _ = looked(monkeypatch, ill, {CURES_IN_MJX: ends, PARTING: None})
 
     assert found == ill
+
+
+def test_the_float32_replay_is_compiled_under_each_of_the_flags(monkeypatch):
+    """A worker that dies leaves its flags out."""
+    judgement = Judgement(
+        lane=Lane(),
+        replays=16,
+        steps=50,
+        failed=2,
+        first_bad_step=7,
+        first_bad_field="qLD",
+        bad_fields=(),
+        hidden=0,
+    )
+    answers = iter([NativeReplay(judgement=judgement), WorkerError("it died", hint="")])
+    workers = Workers({NATIVE: lambda _: next(answers)})
+    monkeypatch.setattr(module, "run", workers)
+    later = After(
+        folder="",
+        deadline=time.monotonic() + 100,
+        batch=16,
+        environment=dict,
+        compilers=("--quick", ""),
+        replays=16,
+    )
+
+    found = later.completed(outcome(), cures=True)
+
+    assert [(run.flags, run.failed, run.first_bad_field) for run in found.compiled] == [("--quick", 2, "qLD")]
+    assert all(plan.replays == 16 and not plan.is_reference for _, plan in workers.asked)

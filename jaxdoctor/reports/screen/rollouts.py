@@ -91,6 +91,8 @@ def _outcome(outcome: Outcome, console: Console) -> None:
     )
     if driven(outcome):
         labelled(console, "controls", driven(outcome))
+    if outcome.xla_flags:
+        labelled(console, "compiled", f"natively with {outcome.xla_flags}")
     if outcome.trials:
         console.print()
         _trials(outcome, console)

@@ -36,3 +36,13 @@ def test_a_loop_that_starts_open_is_a_warning():
 def test_a_tree_and_an_inactive_connect_are_healthy():
     assert findings(RULE, mjcf(arm(2))) == []
     assert findings(RULE, closed(z=0.2, active="false")) == []
+
+
+def test_a_weld_to_a_mocap_body_closes_nothing():
+    """Where the body stands is for the user's code to say."""
+    bodies = """<body name="hand" pos="0 0 1"><freejoint/><geom size="0.1"/></body>
+    <body name="{name}" {mocap}><geom size="0.1" contype="0" conaffinity="0"/></body>"""
+    weld = '<equality><weld body1="target" body2="hand" relpose="0 0 0 1 0 0 0"/></equality>'
+
+    assert findings(RULE, mjcf(bodies.format(name="target", mocap=""), after=weld))
+    assert findings(RULE, mjcf(bodies.format(name="target", mocap='mocap="true"'), after=weld)) == []
