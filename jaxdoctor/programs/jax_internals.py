@@ -246,7 +246,7 @@ def donated(eqn: core.JaxprEqn) -> tuple[bool, ...] | None:
 
 def is_program(value: Any) -> bool:
     """Whether a parameter of an equation is a program, closed or open."""
-    return isinstance(value, (core.Jaxpr, core.ClosedJaxpr))
+    return isinstance(getattr(value, "jaxpr", value), core.Jaxpr)
 
 
 @_known
@@ -282,6 +282,11 @@ def frames(eqn: core.JaxprEqn) -> tuple[Any, ...]:
     """The Python frames that led to the equation, innermost first; each has file, line and function name."""
     traced = eqn.source_info.traceback
     return tuple(traced.frames) if traced else ()
+
+
+def is_backward(eqn: core.JaxprEqn) -> bool:
+    """Whether the equation belongs to the backward pass of a gradient, by the names that JAX stacks on it."""
+    return "transpose(" in str(eqn.source_info.name_stack)
 
 
 def source_file(jaxpr: core.Jaxpr) -> str:

@@ -289,6 +289,24 @@ def test_the_innermost_frame_is_the_line_that_multiplies():
     assert lines[0] == multiply.__code__.co_firstlineno + 1
 
 
+def test_only_a_gradient_has_a_backward_pass():
+    """It is what a gradient adds to the same function's forward derivative."""
+
+    def loss(w):
+        return jnp.sin(w).sum()
+
+    def backward(function):
+        return [
+            each
+            for each in jax.make_jaxpr(function)(jnp.ones(3)).jaxpr.eqns
+            if jax_internals.is_backward(each)
+        ]
+
+    assert backward(loss) == []
+    assert backward(lambda w: jax.jvp(loss, (w,), (w,))) == []
+    assert "mul" in [each.primitive.name for each in backward(jax.grad(loss))]
+
+
 def test_the_file_of_a_jitted_function_is_known():
     (eqn,) = jax.make_jaxpr(jax.jit(lambda a: a + 1))(1.0).jaxpr.eqns
     inner, _ = jax_internals.called(eqn)

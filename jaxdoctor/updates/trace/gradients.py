@@ -7,8 +7,6 @@ from typing import Any
 
 from jaxdoctor.programs import jax_internals
 
-BACKWARD = "transpose("
-
 
 def takes_gradient(jaxpr: Any) -> bool:
     """Whether any equation belongs to a backward pass."""
@@ -18,7 +16,7 @@ def takes_gradient(jaxpr: Any) -> bool:
 def backward(jaxpr: Any, *, inside: bool = False) -> Iterator[Any]:
     """Every equation of a backward pass, those of inner programs too."""
     for eqn in jaxpr.eqns:
-        within = inside or BACKWARD in str(eqn.source_info.name_stack)
+        within = inside or jax_internals.is_backward(eqn)
         if within:
             yield eqn
         for inner in jax_internals.inner_jaxprs(eqn):
