@@ -11,6 +11,7 @@ from jaxdoctor.registry import Folder
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
+from jaxdoctor.storage.marks import marks_of
 from jaxdoctor.storage.steps import step_of
 
 
@@ -68,6 +69,7 @@ def describe(name: str, path: Path, budget: Budget) -> Checkpoint:
         bytes_read=budget.bytes_read - before,
         saved_at=_written(path) if contents.saved_at is None else contents.saved_at,
         copied_time=contents.saved_at is None,
+        marks=marks_of(path),
         finished=contents.finished,
         parts=tuple(contents.parts),
         faults=tuple(contents.faults),

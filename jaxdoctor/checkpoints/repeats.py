@@ -9,6 +9,7 @@ from pathlib import Path
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding, Severity
 from jaxdoctor.facts.text import counted
+from jaxdoctor.storage.steps import named_step
 
 FILES_NAMED = 4
 
@@ -69,9 +70,15 @@ def _going_back(finding: Finding, clean: Sequence[Checkpoint]) -> Finding:
     newest = clean[-1].path if clean else None
     told = "no checkpoint of this run is clean"
     if newest is not None:
-        told = f"the last clean checkpoint is `{Path(newest).name}`"
+        told = f"the last clean checkpoint is `{_called(Path(newest))}`"
     fix = told if finding.fix is None else f"{finding.fix}; {told}"
     return replace(finding, fix=fix, evidence={**finding.evidence, "last_clean": newest})
+
+
+def _called(path: Path) -> str:
+    """Its name, with its folder's where only that has the step."""
+    own = named_step(path.name) is not None or named_step(path.parent.name) is None
+    return path.name if own else f"{path.parent.name}/{path.name}"
 
 
 def are_ill(judged: Iterable[tuple[object, Finding]]) -> set[str]:

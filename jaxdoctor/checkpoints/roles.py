@@ -62,7 +62,11 @@ STATISTICS = _names(
     "batch_stats running_mean running_var running_statistics normalizer normalizer_params obs_rms ret_rms "
     "obs_normalizer reward_normalizer mean std var variance summed_variance std_eps ema"
 )
-METRICS = _names("metrics metric loss losses best_metric log_history reward rewards returns")
+METRICS = _names(
+    "metrics metric loss losses best_metric log_history reward rewards returns best_model_score "
+    "current_score best_score best_loss"
+)
+METRIC_ENDINGS = ("_loss", "_reward", "_return", "_accuracy")
 OPTIMIZER_NAMES = OPTIMIZERS | _names(
     "optimizer_states optim_state optimizers optimizer_state_dict param_states policy_optimizer_state "
     "q_optimizer_state alpha_optimizer_state value_optimizer_state mu nu exp_avg exp_avg_sq "
@@ -144,7 +148,7 @@ def _inferred(path: str, dtype: str, shape: tuple[int, ...]) -> Role:
         return Role.KEY
     if _is_counter(leaf, names):
         return Role.COUNTER
-    if names & METRICS and leaf.size == 1:
+    if leaf.size == 1 and (names & METRICS or counted(path).endswith(METRIC_ENDINGS)):
         return Role.METRIC
     return _role_of_array(leaf, words(path))
 

@@ -41,6 +41,10 @@ SECOND_MOMENTS = frozenset(
 )
 
 
+OUTLYING = 1e6
+"""What the largest magnitude of a leaf is beyond the typical one when it is an outlier."""
+
+
 class Role(enum.StrEnum):
     """What a leaf is for. It decides which rules look at it."""
 
@@ -101,6 +105,12 @@ class Statistics:
 
     byte_swapped: bool = False
     """Whether the sample holds ordinary numbers only when its bytes are read in the other order."""
+
+    @property
+    def has_outlier(self) -> bool:
+        """Whether one value is a million times as large as 99 % of them are at most."""
+        largest, typical = self.largest_magnitude, self.typical
+        return bool(largest) and bool(typical) and (largest or 0) >= OUTLYING * (typical or 0)
 
     @property
     def all_zero(self) -> bool:
@@ -326,7 +336,7 @@ OPTAX_COUNTS = frozenset({"count", "mini_step", "gradient_step", "notfinite_coun
 OPTIMIZERS = frozenset({"opt_state", "opt_states", "optimizer", "optimizer_state", "optim", "opt", "tx"})
 WRAPPERS = frozenset({"value", "raw_value", "hi", "lo", "high", "low", "num1", "num2"})
 MASKS = ("mask", "best", "causal", "attn_bias", "attention_bias", "lower_bound", "upper_bound", "sentinel")
-BETWEEN_NAMES = re.compile(r"[/.\[\]]+")
+BETWEEN_NAMES = re.compile(r"[/.:\[\]]+")
 
 
 def words(path: str) -> tuple[str, ...]:
@@ -386,6 +396,9 @@ class Checkpoint:
     bytes_read: int = 0
     saved_at: float | None = None
     """Seconds since 1970 when the save was committed, from the format, else from the file system."""
+
+    marks: tuple[str, ...] = ()
+    """Files by which its writer says that the save is done: "DONE", "_SUCCESS", "*.done"."""
 
     copied_time: bool = False
     """Whether `saved_at` is the time of the file itself, which a copy changes."""

@@ -58,6 +58,11 @@ from jaxdoctor.facts.checkpoint import Leaf, Role
         ("last_action", "int32", (), "other"),
         ("env_state/info/steps", "float32", (4096,), "parameter"),
         ("metrics/loss", "float32", (), "metric"),
+        ("callbacks/ModelCheckpoint/best_model_score", "float32", (), "metric"),
+        ("eval/mean_reward", "float64", (), "metric"),
+        ("params/value_loss/kernel", "float32", (4, 4), "parameter"),
+        # Keras 2 and TensorFlow put the number of an output behind a name
+        ("optimizer_weights/Adam/iteration:0", "int64", (), "counter"),
         ("lr", "float32", (), "other"),
     ],
 )

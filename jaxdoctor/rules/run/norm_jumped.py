@@ -12,8 +12,6 @@ TIMES = 100
 QUIET = 1.1
 """The other kernels' median must have changed by less than this factor."""
 
-FEWEST_OTHERS = 2
-
 
 @rule("JD409", Severity.WARNING)
 def norm_jumped(series: Series) -> Hits:
@@ -49,7 +47,7 @@ def norm_jumped(series: Series) -> Hits:
         ratios = _ratios(before, after)
         for leaf, old, new in _jumps(ratios):
             others = sorted(max(b / a, a / b) for other, a, b in ratios if other is not leaf)
-            if len(others) >= FEWEST_OTHERS and others[len(others) // 2] < QUIET:
+            if others and others[len(others) // 2] < QUIET:
                 yield _hit(before, after, leaf, old, new, others[len(others) // 2])
 
 
@@ -61,7 +59,9 @@ def _ratios(before: Checkpoint, after: Checkpoint) -> list[tuple[Leaf, float, fl
         old = earlier.get(leaf.path)
         if old is None or old.statistics is None or leaf.statistics is None or old.shape != leaf.shape:
             continue
-        if old.statistics.rms and leaf.statistics.rms:
+        # Of a single value out there, or of reversed bytes, other rules tell.
+        odd = any(one.has_outlier or one.byte_swapped for one in (old.statistics, leaf.statistics))
+        if old.statistics.rms and leaf.statistics.rms and not odd:
             found.append((leaf, old.statistics.rms, leaf.statistics.rms))
     return found
 

@@ -7,7 +7,6 @@ from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.leaf_names import is_average, is_kernel
 from jaxdoctor.rules.rule import Hits, rule
 
-TIMES = 1e6
 SMALLEST = 32
 """Elements. Of fewer, no value is typical."""
 
@@ -50,10 +49,8 @@ def outlier_weight(checkpoint: Checkpoint) -> Hits:
         seen = leaf.statistics
         if seen is None or leaf.size < SMALLEST or not (is_kernel(leaf) or is_average(leaf)):
             continue
-        largest, typical = seen.largest_magnitude, seen.typical
-        if not largest or not typical or largest >= SQUARE_OVERFLOWS or seen.byte_swapped:
-            continue
-        if largest >= TIMES * typical:
+        largest, typical = seen.largest_magnitude or 0.0, seen.typical or 0.0
+        if seen.has_outlier and largest < SQUARE_OVERFLOWS and not seen.byte_swapped:
             yield _hit(checkpoint, leaf, largest, typical)
 
 

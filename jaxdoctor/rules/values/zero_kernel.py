@@ -14,6 +14,8 @@ SMALLEST = 32
 """Elements. A smaller matrix may be a head that starts at zero."""
 
 FEWEST_NEIGHBOURS = 2
+"""Where no step says that the network was trained; else one is enough."""
+
 MOST_SHARE = 0.1
 """Of the kernels may be zero, besides one. Where more are, zero is how the model starts."""
 
@@ -24,8 +26,8 @@ def zero_kernel(checkpoint: Checkpoint) -> Hits:
 
     ## What it saw
 
-    A matrix or a filter among the parameters of which every value that was read is zero, beside at
-    least two that are not. Left out: biases, masks, embeddings, adapters, layers whose copies in every
+    A matrix or a filter among the parameters of which every value that was read is zero, beside others
+    that are not. Left out: biases, masks, embeddings, adapters, layers whose copies in every
     block are zero, the first step, and models in which more than a tenth of the kernels is zero.
 
     ## Why it matters
@@ -52,7 +54,8 @@ def zero_kernel(checkpoint: Checkpoint) -> Hits:
     if not zero or not checkpoint.trained or checkpoint.holds_tables:
         return
     others = len(kernels) - len(zero)
-    if others < FEWEST_NEIGHBOURS or len(zero) > max(1, MOST_SHARE * len(kernels)):
+    fewest = FEWEST_NEIGHBOURS if checkpoint.step is None and checkpoint.own_step is None else 1
+    if others < fewest or len(zero) > max(1, MOST_SHARE * len(kernels)):
         return
     for leaf in zero:
         if leaf.size >= SMALLEST and not _starts_so(leaf, kernels):

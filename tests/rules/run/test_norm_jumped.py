@@ -51,6 +51,18 @@ def test_neighbours_are_healthy(before, after):
     assert not judged(norm_jumped, run(before, after))
 
 
+def test_of_two_kernels_one_may_rest():
+    assert judged(norm_jumped, run({"a": 0.05, "w": 0.05}, {"a": 0.05, "w": 9.0}))
+
+
+def test_a_single_value_out_there_is_told_by_another_rule():
+    before, after = run({"a": 0.05, "w": 0.05}, {"a": 0.05, "w": 9.0}).checkpoints
+    far = {"typical": 0.1, "largest_magnitude": 1e9, "rms": 9.0}
+    kept = [leaf(one.path, shape=(8, 8), role="parameter", seen=far) for one in after.leaves]
+
+    assert not judged(norm_jumped, series(before, checkpoint(*kept, step=2000)))
+
+
 def test_a_real_run_is_found(tmp_path):
     """Written by NumPy: one layer of four is scaled a thousandfold before the last save."""
     random = np.random.default_rng(4)

@@ -51,6 +51,14 @@ def test_a_layer_that_is_zero_in_every_block_is_by_design():
     assert not judged(zero_kernel, model(*blocks))
 
 
+@pytest.mark.parametrize(("step", "found"), [(None, 0), (5000, 1)])
+def test_beside_one_neighbour_the_step_must_tell_that_it_was_trained(step, found):
+    shapes = {"params/a/kernel": ALIVE, "params/b/kernel": ZERO}
+    pair = [leaf(path, shape=(16, 8), role="parameter", seen=seen) for path, seen in shapes.items()]
+
+    assert len(judged(zero_kernel, checkpoint(*pair, step=step))) == found
+
+
 def test_a_lost_layer_of_a_real_file_is_found(tmp_path):
     """Written by NumPy, larger than what is read whole."""
     random = np.random.default_rng(3)
