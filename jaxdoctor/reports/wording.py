@@ -20,7 +20,7 @@ DASH = "-"
 
 
 MEANINGS: Mapping[Verdict, str] = {
-    Verdict.HEALTHY: "finite at what {by} delivers",
+    Verdict.HEALTHY: "finite{lasting} at what {by} delivers",
     Verdict.PRECISION: "fails at what {by} delivers, and not at a higher precision",
     Verdict.ENGINE: "fails at x64 too, in a step that MuJoCo in C takes: the fault is MJX's, not the model's",
     Verdict.MODEL: "fails at x64 and in MuJoCo in C too: the physics, not the precision",
@@ -187,11 +187,42 @@ def _settings(environment: Environment) -> str:
 
 
 def meaning(outcome: Outcome) -> str:
-    """A verdict and what it says: "healthy: finite at what here delivers"."""
+    """A verdict and what it says: "healthy: finite for 1 s in 48 of 48 replays at what h100 delivers"."""
     by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
     reason = outcome.reason or "no reason was given"
-    sentence = (_special(outcome) or MEANINGS[outcome.verdict]).format(by=by, reason=reason)
-    return f"{outcome.verdict}: {sentence}"
+    sentence = (_special(outcome) or MEANINGS[outcome.verdict]).format(
+        by=by, reason=reason, lasting=_lasting(outcome)
+    )
+    return f"{outcome.verdict}{_at_most(outcome)}: {sentence}"
+
+
+ENOUGH_SECONDS, ENOUGH_STEPS = 1.0, 500
+"""A rollout that lasts less than both is not called healthy without its length."""
+
+
+def _seconds(outcome: Outcome) -> float | None:
+    """How much simulated time the replays that decide lasted."""
+    decides = outcome.as_delivered
+    steps = outcome.steps if decides is None else decides.steps
+    return None if outcome.timestep is None or steps is None else steps * outcome.timestep
+
+
+def _at_most(outcome: Outcome) -> str:
+    """The length of a healthy rollout that is short: " for 0.2 s"."""
+    seconds, decides = _seconds(outcome), outcome.as_delivered
+    if outcome.verdict is not Verdict.HEALTHY or seconds is None or decides is None:
+        return ""
+    enough = seconds >= ENOUGH_SECONDS * (1 - 1e-9) or decides.steps >= ENOUGH_STEPS
+    return "" if enough else f" for {seconds:.2g} s"
+
+
+def _lasting(outcome: Outcome) -> str:
+    """How long and how often it stayed finite: " for 1 s in 48 of 48 replays"."""
+    seconds, decides = _seconds(outcome), outcome.as_delivered
+    if decides is None:
+        return ""
+    length = f" for {seconds:.3g} s" if seconds is not None else f" for {counted(decides.steps, 'step')}"
+    return f"{length} in {decides.replays - decides.failed} of {decides.replays} replays"
 
 
 def _special(outcome: Outcome) -> str | None:
@@ -304,9 +335,8 @@ def price(trial: Trial, trials: Sequence[Trial]) -> str:
 
 
 def memory(trial: Trial) -> str:
-    """Peak memory of a native trial; a dash for what is emulated."""
-    known = trial.kind is Kind.NATIVE and trial.peak_bytes is not None
-    return in_bytes(trial.peak_bytes or 0) if known else DASH
+    """Peak memory of the replay as it was compiled; a dash where it is not known."""
+    return DASH if trial.peak_bytes is None else in_bytes(trial.peak_bytes)
 
 
 def number(value: float | None) -> str:

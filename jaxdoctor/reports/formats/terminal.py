@@ -17,7 +17,19 @@ from jaxdoctor.reports.wording import inert
 PLAIN_WIDTH = 120
 """Tables in a file or a log have this width; nobody can know the reader's."""
 
-SECTIONS = (machine.draw, rollouts.draw, checkpoints.draw, signatures.draw, findings.draw)
+SECTIONS = (machine.draw, checkpoints.draw, signatures.draw, findings.draw)
+
+ANSWER_FIRST = (
+    rollouts.verdicts,
+    findings.prescribed,
+    findings.found,
+    rollouts.tables,
+    checkpoints.draw,
+    signatures.draw,
+    machine.draw,
+    findings.closing,
+)
+"""A report of rollouts: the verdict, what mends it, why, and then what it was seen by."""
 
 
 def _write(report: Report, out: TextIO) -> None:
@@ -60,7 +72,7 @@ def _plain(report: Report, encoding: str) -> str:
 
 
 def _draw(report: Report, console: Console) -> None:
-    for draw in SECTIONS:
+    for draw in ANSWER_FIRST if report.outcomes else SECTIONS:
         draw(report, console)
 
 

@@ -13,7 +13,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted, shortened
 from jaxdoctor.prescriptions.writers import write_python
 from jaxdoctor.reports.screen.lines import STYLES, say
-from jaxdoctor.reports.wording import in_seconds, place, statistics, summary, tally
+from jaxdoctor.reports.wording import place, statistics, summary, tally
 
 MOST_FINDINGS = 50
 """A terminal shows so many and counts the rest; files hold all of them."""
@@ -29,30 +29,16 @@ MOST_LETTERS = 300
 
 def draw(report: Report, console: Console) -> None:
     """Worst first within the order that the rules gave, then what stands beside them."""
-    _tests(report, console)
+    found(report, console)
+    prescribed(report, console)
+    closing(report, console)
+
+
+def found(report: Report, console: Console) -> None:
+    """Findings, and what was set aside or not examined."""
     _findings(report, console)
     _ignored(report, console)
     _skipped(report, console)
-    _prescription(report, console)
-    console.print()
-    _closing(report, console)
-
-
-TEST_STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
-
-
-def _tests(report: Report, console: Console) -> None:
-    if report.tests:
-        console.print()
-    for test in report.tests:
-        took = f"  {in_seconds(test.seconds)}" if test.seconds is not None else ""
-        say(
-            console,
-            (f"{test.word:8}", TEST_STYLES[test.passed]),
-            (f"{test.name:10}", "bold"),
-            test.detail,
-            (took, "dim"),
-        )
 
 
 def _findings(report: Report, console: Console) -> None:
@@ -131,7 +117,8 @@ def _more(number: int, noun: str, what: str, console: Console) -> None:
         say(console, (f"and {counted(number, noun)} more {what}", "dim"))
 
 
-def _prescription(report: Report, console: Console) -> None:
+def prescribed(report: Report, console: Console) -> None:
+    """What to set, as Python."""
     if report.prescription is None:
         return
     console.print()
@@ -139,7 +126,9 @@ def _prescription(report: Report, console: Console) -> None:
         say(console, (line, "dim" if line.startswith("#") else "bold"))
 
 
-def _closing(report: Report, console: Console) -> None:
+def closing(report: Report, console: Console) -> None:
+    """The report in one line."""
+    console.print()
     words = summary(report)
     if report.findings:
         words += "; `jaxdoctor rule CODE` explains each"

@@ -19,6 +19,8 @@ LABELS = ("machine", "versions", "settings")
 
 def draw(report: Report, console: Console) -> None:
     """Three lines about the machine, and the products where they differ."""
+    if report.outcomes:
+        console.print()
     if report.environment is not None:
         for label, line in zip(LABELS, machine(report.environment), strict=True):
             labelled(console, label, line)

@@ -31,16 +31,34 @@ ROOMY = 112
 """From this width on the tables have columns for bars, the one-step error and the memory."""
 
 
-def draw(report: Report, console: Console) -> None:
-    """One rollout whole; of several an overview, and whole only those that are not healthy."""
-    several = len(report.outcomes) > 1
-    if several:
-        console.print()
+def verdicts(report: Report, console: Console) -> None:
+    """The answer: one verdict with its bar, or of several an overview and those that are not healthy."""
+    if len(report.outcomes) > 1:
         _overview(report.outcomes, console)
-    for outcome in report.outcomes:
-        if not several or _alarming(outcome):
+    for number, outcome in enumerate(_drawn(report)):
+        if number or len(report.outcomes) > 1:
             console.print()
-            _outcome(outcome, console)
+        _verdict(outcome, console)
+
+
+def tables(report: Report, console: Console) -> None:
+    """What each precision did, and what drove the replays."""
+    for outcome in _drawn(report):
+        if driven(outcome) or outcome.xla_flags or outcome.trials:
+            console.print()
+        if len(report.outcomes) > 1 and outcome.trials:
+            say(console, (outcome.subject, "bold"))
+        if driven(outcome):
+            labelled(console, "controls", driven(outcome))
+        if outcome.xla_flags:
+            labelled(console, "compiled", f"natively with {outcome.xla_flags}")
+        if outcome.trials:
+            _trials(outcome, console)
+
+
+def _drawn(report: Report) -> list[Outcome]:
+    """One rollout; of several only those that are not healthy."""
+    return [outcome for outcome in report.outcomes if len(report.outcomes) == 1 or _alarming(outcome)]
 
 
 def _alarming(outcome: Outcome) -> bool:
@@ -80,7 +98,7 @@ def _as_built(outcome: Outcome) -> str:
     return ", as built" if outcome.verdict is outcome.expected else f", built to be {outcome.expected}"
 
 
-def _outcome(outcome: Outcome, console: Console) -> None:
+def _verdict(outcome: Outcome, console: Console) -> None:
     say(console, (outcome.subject, "bold"))
     labelled(console, "verdict", (meaning(outcome), VERDICT_STYLES[outcome.verdict]))
     style = VERDICT_STYLES[outcome.verdict]
@@ -89,13 +107,6 @@ def _outcome(outcome: Outcome, console: Console) -> None:
         margin.append_text(margin_bar(outcome, console)).append(f"  {clean(needs(outcome))}"),
         soft_wrap=True,
     )
-    if driven(outcome):
-        labelled(console, "controls", driven(outcome))
-    if outcome.xla_flags:
-        labelled(console, "compiled", f"natively with {outcome.xla_flags}")
-    if outcome.trials:
-        console.print()
-        _trials(outcome, console)
 
 
 def margin_bar(outcome: Outcome, console: Console) -> Text:

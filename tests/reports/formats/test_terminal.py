@@ -249,3 +249,33 @@ def test_a_file_never_holds_colour(monkeypatch):
     FORMAT.write(GOLDEN, out)
 
     assert "\x1b" not in out.getvalue()
+
+
+def test_the_answer_stands_first():
+    """The verdict, its bar, what to set, the findings; then what it was seen by."""
+    lines = plain(replace(GOLDEN, outcomes=(HAND,), checkpoints=(), signatures=())).splitlines()
+    order = ["verdict", "margin", "import jax", "JD201", "precision", "machine", "versions"]
+
+    at = [next(number for number, line in enumerate(lines) if line.startswith(word)) for word in order]
+
+    assert lines[1].startswith("verdict   precision")
+    assert at == sorted(at)
+
+
+@pytest.mark.parametrize(
+    ("steps", "timestep", "said"),
+    [
+        (500, 0.002, "healthy: finite for 1 s in 16 of 16 replays at what rtx-4090 delivers"),
+        (250, 0.004, "healthy: finite for 1 s in 16 of 16 replays"),
+        (600, 0.001, "healthy: finite for 0.6 s in 16 of 16 replays"),
+        (100, 0.002, "healthy for 0.2 s: finite for 0.2 s in 16 of 16 replays"),
+        (100, None, "healthy: finite for 100 steps in 16 of 16 replays"),
+    ],
+)
+def test_a_short_rollout_is_never_healthy_without_its_length(steps, timestep, said):
+    decides = replace(HAND.trials[0], replays=16, failed=0, steps=steps)
+    outcome = replace(
+        HAND, verdict=Verdict.HEALTHY, as_delivered=decides, steps=steps, timestep=timestep, required_bits=8
+    )
+
+    assert said in plain(Report(command="probe", subject="hand", examined=1, outcomes=(outcome,)))
