@@ -127,21 +127,6 @@ class Deliveries:
                 worst.setdefault((product.op, product.shape), product)
         return tuple(worst.values())
 
-    def arithmetics(self, setting: str) -> tuple[Arithmetic, ...]:
-        """The arithmetics seen at that setting, worst first."""
-        ordered = sorted(self.at(setting), key=_badness)
-        return tuple(dict.fromkeys(product.arithmetic for product in ordered))
-
-    @property
-    def in_one_line(self) -> str | None:
-        """A sentence that stands for the whole table when the settings make no difference; else None."""
-        at_float32 = [product for product in self.products if product.setting != X64]
-        if not at_float32 or any(product.arithmetic is not Arithmetic.F32 for product in at_float32):
-            return None
-        shapes = len({(product.op, product.shape) for product in at_float32})
-        levels = ", ".join(setting for setting in self.settings if setting != X64)
-        return f"float32 in all {shapes} products at {levels}"
-
 
 def _badness(product: Delivery) -> tuple[int, bool]:
     return product.mantissa_bits, product.arithmetic is not Arithmetic.TF32_TRUNCATED

@@ -37,6 +37,9 @@ class Setting:
     price: str | None = None
     """As measured, with where: "2.1 x the time per step, on this machine"; None: not measured."""
 
+    this_machine: bool = False
+    """Whether it is about the processor of the machine that was looked at, whichever card is judged."""
+
     @property
     def word(self) -> str:
         """The value as an environment variable spells it."""
@@ -56,6 +59,9 @@ class Prescription:
 
     removals: tuple[str, ...] = ()
     """Settings that have to go, one sentence each."""
+
+    unjudged: tuple[str, ...] = ()
+    """What could not be prescribed for want of a judgement, and how to get one, one sentence each."""
 
     def by(self, means: Means) -> tuple[Setting, ...]:
         """The settings that reach JAX by these means."""

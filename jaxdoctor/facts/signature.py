@@ -43,7 +43,6 @@ class Change(enum.StrEnum):
         return f"{verb.removesuffix('s')}{space}{rest}"
 
 
-DTYPE_CHANGES = (Change.WIDENS, Change.NARROWS, Change.CONVERTS)
 WEAK_CHANGES = (Change.WEAKENS, Change.HARDENS)
 TREE_CHANGES = (Change.APPEARS, Change.VANISHES, Change.RESHAPES)
 

@@ -10,8 +10,8 @@ from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.judged import Machine
-
-PRECISION_KEY = "jax_default_matmul_precision"
+from jaxdoctor.prescriptions.from_findings import prescriber
+from jaxdoctor.rules.prescribes import PRECISION, enough_bits
 
 REACHES_NO_WARP = "MuJoCo Warp computes its physics itself: no setting of JAX reaches it"
 
@@ -20,9 +20,7 @@ NOTHING_HELPS = "the rollout itself, which no precision mends, float64 included"
 
 def prescribe(outcome: Outcome, findings: Iterable[Finding], machine: Machine) -> Prescription:
     """What the findings about this outcome ask for; nothing where no setting helps or none is needed."""
-    because = tuple(
-        dict.fromkeys(finding.code for finding in findings if finding.code in ("JD201", "JD202", "JD203"))
-    )
+    because = tuple(dict.fromkeys(finding.code for finding in findings if prescriber(finding) is enough_bits))
     if outcome.verdict in BEYOND_BITS:
         return Prescription(reach=(NOTHING_HELPS,))
     if outcome.verdict is not Verdict.PRECISION or outcome.required_bits is None:
@@ -40,7 +38,7 @@ def _level(outcome: Outcome, because: tuple[str, ...], machine: Machine) -> Sett
         value, trial = "high", high
     return Setting(
         means=Means.JAX,
-        key=PRECISION_KEY,
+        key=PRECISION,
         value=value,
         because=because,
         reason=(

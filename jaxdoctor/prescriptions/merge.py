@@ -30,6 +30,9 @@ def merged(prescriptions: Sequence[Sourced]) -> Prescription:
         reach=tuple(dict.fromkeys(reach)),
         conflicts=tuple(dict.fromkeys([*told, *conflicts])),
         removals=tuple(dict.fromkeys(removals)),
+        unjudged=tuple(
+            dict.fromkeys(sentence for _, prescription in prescriptions for sentence in prescription.unjudged)
+        ),
     )
 
 
@@ -43,6 +46,7 @@ def _joined(settings: Sequence[Setting]) -> Setting:
         because=tuple(dict.fromkeys(code for setting in settings for code in setting.because)),
         reason="; ".join(dict.fromkeys(setting.reason for setting in settings)),
         price="; ".join(prices) or None,
+        this_machine=all(setting.this_machine for setting in settings),
     )
 
 

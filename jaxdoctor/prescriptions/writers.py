@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
+from jaxdoctor.prescriptions.statements import in_python, in_shell, variables
 
 NOTHING = "nothing needs to be set"
+
+NOTHING_JUDGED = "nothing else needs to be set"
 
 
 def write_python(prescription: Prescription) -> str:
     """Lines for the top of a program, before its first JAX computation."""
-    flags, variables = prescription.by(Means.XLA), prescription.by(Means.ENVIRONMENT)
+    flags, environment = prescription.by(Means.XLA), prescription.by(Means.ENVIRONMENT)
     options = prescription.by(Means.JAX)
     lines = [*_opening(prescription)]
-    if flags or variables:
+    if flags or environment:
         lines += ["# Before jax is imported:", "import os", ""]
-    for setting in variables:
-        lines += [*_why(setting), f"os.environ[{json.dumps(setting.key)}] = {json.dumps(setting.word)}"]
-    for setting in flags:
-        lines += [
-            *_why(setting),
-            f'os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + {json.dumps(" " + _flag(setting))}',
-        ]
+    for setting in (*environment, *flags):
+        lines += [*_why(setting), in_python(setting)]
     if options:
         lines += ["", "import jax", ""] if lines else ["import jax", ""]
     for setting in options:
-        value = setting.value if isinstance(setting.value, bool) else json.dumps(setting.value)
-        lines += [*_why(setting), f"jax.config.update({json.dumps(setting.key)}, {value})"]
+        lines += [*_why(setting), in_python(setting)]
     return _joined([*lines, *_closing(prescription)])
 
 
@@ -38,18 +33,14 @@ def write_shell(prescription: Prescription) -> str:
     """Exports for a POSIX shell."""
     lines = [*_opening(prescription)]
     for setting in prescription.settings:
-        if setting.means is Means.XLA:
-            export = f'export XLA_FLAGS="${{XLA_FLAGS:-}} "{shlex.quote(_flag(setting))}'
-        else:
-            export = f"export {_variable(setting)}={shlex.quote(setting.word)}"
-        lines += [*_why(setting), export]
+        lines += [*_why(setting), in_shell(setting)]
     return _joined([*lines, *_closing(prescription)])
 
 
 def write_yaml(prescription: Prescription) -> str:
     """An `env:` mapping, as workflows, Compose files and pod templates take it."""
     lines = [*_opening(prescription), "env:" if prescription.settings else "env: {}"]
-    for name, value, settings in _variables(prescription):
+    for name, value, settings in variables(prescription):
         lines += [f"  {line}" for setting in settings for line in _why(setting)]
         lines.append(f"  {name}: {_quoted(value)}")
     return _joined([*lines, *_closing(prescription)])
@@ -58,7 +49,7 @@ def write_yaml(prescription: Prescription) -> str:
 def write_dockerfile(prescription: Prescription) -> str:
     """ENV instructions for a Dockerfile."""
     lines = [*_opening(prescription)]
-    for name, value, settings in _variables(prescription):
+    for name, value, settings in variables(prescription):
         escaped = _quoted(value).replace("$", "\\$")
         lines += [*(line for setting in settings for line in _why(setting)), f"ENV {name}={escaped}"]
     return _joined([*lines, *_closing(prescription)])
@@ -72,7 +63,7 @@ def write_sbatch(prescription: Prescription) -> str:
 def write_env(prescription: Prescription) -> str:
     """Lines of a `.env` file: name and value, nothing quoted, nothing expanded."""
     lines = [*_opening(prescription)]
-    for name, value, settings in _variables(prescription):
+    for name, value, settings in variables(prescription):
         lines += [*(line for setting in settings for line in _why(setting)), f"{name}={value}"]
     return _joined([*lines, *_closing(prescription)])
 
@@ -91,10 +82,12 @@ WRITERS: Mapping[str, Callable[[Prescription], str]] = MappingProxyType(
 
 
 def _opening(prescription: Prescription) -> Iterator[str]:
+    for sentence in prescription.unjudged:
+        yield f"# not judged: {_one_line(sentence)}"
     if not prescription.settings:
-        yield f"# {NOTHING}"
+        yield f"# {NOTHING_JUDGED if prescription.unjudged else NOTHING}"
     for removal in prescription.removals:
-        yield f"# take out: {_one_line(removal)}"
+        yield f"# remove: {_one_line(removal)}"
     for conflict in prescription.conflicts:
         yield f"# conflict, not set: {_one_line(conflict)}"
 
@@ -107,30 +100,13 @@ def _closing(prescription: Prescription) -> Iterator[str]:
 def _why(setting: Setting) -> Iterator[str]:
     codes = ", ".join(setting.because)
     yield f"# {codes}: {_one_line(setting.reason)}" if codes else f"# {_one_line(setting.reason)}"
-    yield f"# price: {_one_line(setting.price) if setting.price else 'not measured'}"
+    if setting.price:
+        yield f"# price: {_one_line(setting.price)}"
 
 
 def _one_line(text: str) -> str:
     """A comment ends at a line break, whatever Unicode calls one."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-
-
-def _variables(prescription: Prescription) -> Iterator[tuple[str, str, tuple[Setting, ...]]]:
-    """Environment variables with their values and what is behind them: all XLA flags are one variable."""
-    flags = prescription.by(Means.XLA)
-    for setting in prescription.settings:
-        if setting.means is not Means.XLA:
-            yield _variable(setting), setting.word, (setting,)
-    if flags:
-        yield "XLA_FLAGS", " ".join(_flag(setting) for setting in flags), flags
-
-
-def _variable(setting: Setting) -> str:
-    return setting.key.upper() if setting.means is Means.JAX else setting.key
-
-
-def _flag(setting: Setting) -> str:
-    return f"--{setting.key}={setting.word}"
 
 
 def _quoted(value: str) -> str:

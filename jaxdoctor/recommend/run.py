@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxdoctor.facts.outcome import Outcome, Verdict
-from jaxdoctor.facts.prescription import Means, Prescription
+from jaxdoctor.facts.prescription import Prescription
 from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.card import HERE
 from jaxdoctor.prescriptions.from_findings import advice
 from jaxdoctor.prescriptions.merge import merged
+from jaxdoctor.prescriptions.statements import XLA_FLAGS, variables
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import probe
 from jaxdoctor.reports.json_read import read
@@ -24,13 +25,25 @@ from jaxdoctor.workers.progress import SILENT, Progress
 def recommend(reports: Sequence[Path], card: str = HERE, progress: Progress = SILENT) -> Prescription:
     """What all the reports together ask for; without one, what this machine does at level 1.
 
+    For another machine's card nothing is said that is about this one's processor.
+
     Raises:
         UnreadableError: a file is no report.
     """
     if reports:
         return merged([_of(str(path), read(path)) for path in reports])
     ask = Ask(model="", subject="this machine", level=1)
-    return merged([_of("this machine", probe(ask, card=card, progress=progress))])
+    found = merged([_of("this machine", probe(ask, card=card, progress=progress))])
+    settings = tuple(one for one in found.settings if card == HERE or not one.this_machine)
+    return replace(found, settings=settings, unjudged=(*found.unjudged, _unjudged(card)))
+
+
+def _unjudged(card: str) -> str:
+    named = "" if card == HERE else f" --card {card}"
+    return (
+        f"precision, for want of a rollout: run `jaxdoctor probe MODEL{named} --output report.json`, "
+        "then `jaxdoctor recommend report.json`"
+    )
 
 
 def _of(source: str, report: Report) -> tuple[str, Prescription]:
@@ -81,23 +94,18 @@ def verify(
     """
     ask = Ask(model=model, subject=model, time_limit=time_limit / 2)
     before = probe(ask, card=card, progress=progress)
-    with _applied(variables(prescription)):
+    with _applied(environment(prescription)):
         after = probe(ask, card=card, progress=progress)
     return Verification(
         model=model, before=next(iter(before.outcomes), None), after=next(iter(after.outcomes), None)
     )
 
 
-def variables(prescription: Prescription) -> dict[str, str]:
+def environment(prescription: Prescription) -> dict[str, str]:
     """The settings as environment variables, beside the XLA flags that are set already."""
-    found = {
-        setting.key.upper() if setting.means is Means.JAX else setting.key: setting.word
-        for setting in prescription.settings
-        if setting.means is not Means.XLA
-    }
-    flags = [f"--{setting.key}={setting.word}" for setting in prescription.by(Means.XLA)]
-    if flags:
-        found["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip()
+    found = {name: value for name, value, _ in variables(prescription)}
+    if XLA_FLAGS in found:
+        found[XLA_FLAGS] = f"{os.environ.get(XLA_FLAGS, '')} {found[XLA_FLAGS]}".strip()
     return found
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import difflib
-import json
 import re
-import shlex
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.prescription import Means, Prescription
+from jaxdoctor.prescriptions.statements import in_python, in_shell, python_value, variable
+
+HIGH = re.compile(r"""["'](high|tensorfloat32)["']|\bPrecision\.HIGH\b""")
+"""The level HIGH, as JAX spells it."""
 
 HINT = "name a Python or shell script"
 SHELL_SUFFIXES = {".sh", ".bash", ".sbatch", ".slurm", ".env"}
@@ -33,16 +36,25 @@ def difference(path: Path, prescription: Prescription) -> str:
     is_shell = path.suffix in SHELL_SUFFIXES or re.match(r"#!.*\b(ba|z|da)?sh\b", text) is not None
     changed = _shell(lines, prescription) if is_shell else _python(lines, prescription, path)
     found = difflib.unified_diff(lines, changed, f"a/{path}", f"b/{path}", lineterm="")
-    return "".join(f"{line}\n" for line in found)
+    # `patch` and `git apply` pass over what stands before the first header.
+    notes = [] if is_shell else _notes(changed, path)
+    return "".join(f"{line}\n" for line in [*notes, *found])
+
+
+def _notes(lines: list[str], path: Path) -> list[str]:
+    """Remarks on levels of precision that the script itself sets and that may give less than they say."""
+    return [
+        f'# {path}:{number}: "high" may give no more bits than "default" on a card with TF32 (JD102); '
+        '"highest" gives all 23'
+        for number, line in enumerate(lines, 1)
+        if "precision" in line.lower() and HIGH.search(line.partition("#")[0])
+    ]
 
 
 def _shell(lines: list[str], prescription: Prescription) -> list[str]:
     changed, missing = list(lines), []
     for setting in prescription.settings:
-        name = "XLA_FLAGS" if setting.means is Means.XLA else _variable(setting)
-        export = f"export {name}={shlex.quote(setting.word)}"
-        if setting.means is Means.XLA:
-            export = f'export {name}="${{{name}:-}} --{setting.key}={setting.word}"'
+        name, export = variable(setting), in_shell(setting)
         if export in changed:
             continue
         pattern = re.compile(rf"\s*(export\s+)?{name}=")
@@ -66,11 +78,11 @@ def _python(lines: list[str], prescription: Prescription, path: Path) -> list[st
     for setting in prescription.settings:
         if setting.means is Means.JAX:
             found = list(_updates(tree, setting.key))
-            after += [] if found else [_update(setting)]
+            after += [] if found else [in_python(setting)]
             for call in found:
-                _replace(changed, call.args[1], _value(setting))
+                _replace(changed, call.args[1], python_value(setting))
         else:
-            line = _environ(setting)
+            line = in_python(setting)
             before += [] if line in changed else [line]
     return _inserted(changed, tree, before, after)
 
@@ -102,9 +114,37 @@ def _inserted(lines: list[str], tree: ast.Module, before: list[str], after: list
     of_jax = [node for node in ordinary if _brings(node, "jax")]
     first = (ordinary[0].lineno - 1) if ordinary else _head(tree)
     last = (of_jax[0].end_lineno or 0) if of_jax else first
-    early = ["import os", *before] if before else []
     late = [*([] if of_jax or not after else ["import jax"]), *after]
-    return [*lines[:first], *early, *lines[first:last], *late, *lines[last:]]
+    if before and (own := _ready(ordinary)) is not None:
+        at = own.end_lineno or 0
+        last = max(last, at)
+        return [*lines[:at], *before, *lines[at:last], *late, *lines[last:]]
+    moved = [node.lineno - 1 for node in ordinary if before and _is_import_of(node, "os")]
+    early = [lines[moved[0]] if moved else "import os", *before] if before else []
+    kept = [(index, line) for index, line in enumerate(lines) if index not in moved]
+    return [
+        *(line for index, line in kept if index < first),
+        *early,
+        *(line for index, line in kept if first <= index < last),
+        *late,
+        *(line for index, line in kept if index >= max(first, last)),
+    ]
+
+
+def _ready(imports: Sequence[ast.Import | ast.ImportFrom]) -> ast.Import | ast.ImportFrom | None:
+    """The script's own import of os, where nothing before it may bring jax in."""
+    for node in imports:
+        if _brings(node, "os"):
+            return node
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+        if any(name.partition(".")[0] not in sys.stdlib_module_names for name in names):
+            return None
+    return None
+
+
+def _is_import_of(node: ast.stmt, name: str) -> bool:
+    """Whether a statement is `import NAME` and nothing else, on a line of its own."""
+    return isinstance(node, ast.Import) and [(one.name, one.asname) for one in node.names] == [(name, None)]
 
 
 def _head(tree: ast.Module) -> int:
@@ -123,22 +163,3 @@ def _brings(node: ast.Import | ast.ImportFrom, name: str) -> bool:
     return isinstance(node, ast.Import) and any(
         alias.name == name and not alias.asname for alias in node.names
     )
-
-
-def _update(setting: Setting) -> str:
-    return f"jax.config.update({json.dumps(setting.key)}, {_value(setting)})"
-
-
-def _value(setting: Setting) -> str:
-    return str(setting.value) if isinstance(setting.value, bool) else json.dumps(setting.value)
-
-
-def _environ(setting: Setting) -> str:
-    if setting.means is Means.XLA:
-        flag = json.dumps(f" --{setting.key}={setting.word}")
-        return f'os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + {flag}'
-    return f"os.environ[{json.dumps(setting.key)}] = {json.dumps(setting.word)}"
-
-
-def _variable(setting: Setting) -> str:
-    return setting.key.upper() if setting.means is Means.JAX else setting.key

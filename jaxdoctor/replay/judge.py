@@ -46,7 +46,6 @@ def judgement_of(
         bad_fields=fields,
         hidden=len(hidden),
         seconds_per_step=rollouts[0].seconds_per_step,
-        failed_replays=tuple(int(replay) for replay in failed),
     )
 
 

@@ -83,7 +83,6 @@ class Judgement:
     horizon: float | None = None
     one_step_error: float | None = None
     seconds_per_step: float | None = None
-    failed_replays: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

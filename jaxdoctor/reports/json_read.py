@@ -301,10 +301,12 @@ def _prescription(entry: Mapping[str, Any]) -> Prescription:
                 because=tuple(setting["because"]),
                 reason=str(setting["reason"]),
                 price=setting["price"],
+                this_machine=setting.get("this_machine", False),
             )
             for setting in entry["settings"]
         ),
         reach=tuple(entry["reach"]),
         conflicts=tuple(entry.get("conflicts", ())),
         removals=tuple(entry.get("removals", ())),
+        unjudged=tuple(entry.get("unjudged", ())),
     )

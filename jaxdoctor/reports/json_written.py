@@ -450,6 +450,7 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "because": setting.because,
         "reason": setting.reason,
         "price": setting.price,
+        **({"this_machine": True} if setting.this_machine else {}),
     }
 
 
@@ -459,4 +460,5 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
         "reach": prescription.reach,
         "conflicts": prescription.conflicts,
         "removals": prescription.removals,
+        **({"unjudged": prescription.unjudged} if prescription.unjudged else {}),
     }

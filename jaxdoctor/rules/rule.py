@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.finding import Finding, Hit, Severity
+from jaxdoctor.facts.prescription import Prescription
 from jaxdoctor.registry import Folder
 
 Hits = Iterator[Hit]
@@ -27,6 +28,8 @@ class Rule:
 
     severity: Severity
     check: Callable[[Any], Hits]
+    prescribes: Callable[[Finding], Prescription] | None = None
+    """What one of its findings asks to be set; None: nothing that a setting could do."""
 
     @property
     def about(self) -> type:
@@ -64,11 +67,14 @@ class Rule:
             )
 
 
-def rule(code: str, severity: Severity) -> Callable[[Callable[[Any], Hits]], Rule]:
+def rule(
+    code: str, severity: Severity, prescribes: Callable[[Finding], Prescription] | None = None
+) -> Callable[[Callable[[Any], Hits]], Rule]:
     """Makes a rule of a generator function; its name, annotation and docstring are the declaration."""
 
     def declare(check: Callable[[Any], Hits]) -> Rule:
-        return Rule(code=code, name=check.__name__.replace("_", "-"), severity=severity, check=check)
+        name = check.__name__.replace("_", "-")
+        return Rule(code=code, name=name, severity=severity, check=check, prescribes=prescribes)
 
     return declare
 

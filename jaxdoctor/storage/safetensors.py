@@ -37,8 +37,6 @@ from jaxdoctor.storage.shapes import fits, shape
 LARGEST_HEADER = 100_000_000
 """Bytes of header that the reference parser accepts."""
 
-INDEX_ENDING = ".safetensors.index.json"
-
 DTYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "U16": "uint16", "F16": "float16",
     "BF16": "bfloat16", "I32": "int32", "U32": "uint32", "F32": "float32", "C64": "complex64",

@@ -16,8 +16,9 @@ from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.facts.prescription import Means
 from jaxdoctor.facts.report import Report
 from jaxdoctor.prescriptions.from_findings import advice
-from jaxdoctor.recommend.run import Verification, variables
+from jaxdoctor.recommend.run import Verification, environment
 from jaxdoctor.reports.formats.json import FORMAT
+from jaxdoctor.rules.rule import RULES
 from tests.sample_reports import EMPTY, GOLDEN, HAND, PRESCRIPTION
 
 
@@ -100,6 +101,27 @@ def test_a_report_that_prescribes_nothing_says_so(tmp_path):
     assert recommend(str(tmp_path / "x.json")).stdout == "# nothing needs to be set\n"
 
 
+@pytest.fixture
+def looked_at(monkeypatch):
+    """This machine, whose processor has too small a pool, looked at for whatever card."""
+    pool = finding("cholesky-pool-too-small")
+
+    def probe(ask, *, card, **_):
+        return Report(command="probe", subject="this machine", examined=1, findings=(pool,))
+
+    monkeypatch.setattr("jaxdoctor.recommend.run.probe", probe)
+
+
+@pytest.mark.parametrize("emit", ["python", "shell", "yaml", "dockerfile", "sbatch", "env"])
+def test_another_machines_card_gets_no_setting_of_this_processor(looked_at, emit):
+    text = recommend("--card", "rtx-4090", "--emit", emit).stdout
+
+    assert "PJRT_NPROC" not in text
+    assert "# not judged: precision, for want of a rollout" in text
+    assert "jaxdoctor probe MODEL --card rtx-4090" in text
+    assert "PJRT_NPROC" in recommend("--emit", emit).stdout
+
+
 def test_jax_is_not_imported(reports):
     code = (
         "import sys\n"
@@ -115,7 +137,12 @@ def test_jax_is_not_imported(reports):
 
 def finding(name, **rest):
     return Finding(
-        code="JD106", name=name, severity=Severity.WARNING, location=Location(), message="m", **rest
+        code=RULES.load(name).code,
+        name=name,
+        severity=Severity.WARNING,
+        location=Location(),
+        message="m",
+        **rest,
     )
 
 
@@ -132,7 +159,7 @@ def test_a_setting_that_ends_jax_is_to_be_taken_out():
     found = advice([finding("refused-jax-setting", fix="unset JAX_X")])
 
     assert found.settings == ()
-    assert found.removals == ("JD106: m: unset JAX_X",)
+    assert found.removals == ("m: unset JAX_X (JD104)",)
 
 
 def test_findings_about_anything_else_ask_for_no_setting():
@@ -157,7 +184,7 @@ def test_a_verification_says_whether_the_verdict_changed():
 def test_settings_as_variables_keep_the_flags_that_are_there(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_a=1")
 
-    assert variables(PRESCRIPTION) == {
+    assert environment(PRESCRIPTION) == {
         "JAX_DEFAULT_MATMUL_PRECISION": "highest",
         "XLA_FLAGS": "--xla_a=1 --xla_gpu_enable_fast_min_max=false",
     }

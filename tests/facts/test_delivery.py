@@ -30,23 +30,9 @@ def test_the_worst_product_speaks_for_a_setting_and_truncation_is_worse_than_rou
     assert found.precision("default") == TF32_TRUNCATED
     assert found.bits("default") == 10
     assert found.bits("x64") is None
-    assert found.in_one_line is None
 
 
 def test_a_split_scheme_is_a_precision_of_its_bits():
     (product,) = Deliveries(machine="a card", products=(delivery(Arithmetic.SPLIT, 16),)).products
 
     assert (product.precision.name, product.precision.mantissa_bits) == ("split-16", 16)
-
-
-def test_float32_everywhere_is_one_line():
-    found = Deliveries(
-        machine="cpu",
-        products=(
-            delivery(Arithmetic.F32, 23),
-            delivery(Arithmetic.F32, 23, setting="high", shape="8x8 @ 8x8"),
-            delivery(Arithmetic.F64, 52, setting="x64"),
-        ),
-    )
-
-    assert found.in_one_line == "float32 in all 2 products at default, high"

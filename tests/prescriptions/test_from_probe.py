@@ -13,7 +13,11 @@ from jaxdoctor.prescriptions.from_probe import prescribe
 from tests.outcomes import outcome, trial
 
 MACHINE = SimpleNamespace(environment=SimpleNamespace(accelerator=SimpleNamespace(name="rtx-4090")))
-FOUND = [Finding(code="JD201", name="n", severity=Severity.ERROR, location=Location(), message="m")]
+FOUND = [
+    Finding(code=code, name=name, severity=Severity.ERROR, location=Location(), message="m")
+    # The second asks for nothing that bits could give.
+    for code, name in (("JD201", "nan-at-delivered-precision"), ("JD301", "nonfinite-values"))
+]
 DEFAULT = trial(16, Precision(name="default", mantissa_bits=10), Kind.NATIVE, seconds_per_step=1.0)
 
 

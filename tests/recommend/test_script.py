@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -120,3 +121,39 @@ def test_what_is_no_script_is_one_error(tmp_path, content):
 
     with pytest.raises(UnreadableError):
         difference(script, HIGHEST)
+
+
+@pytest.mark.parametrize(
+    ("text", "imports"),
+    [
+        ("import os\nimport jax\n", 1),
+        ("import jax\nimport os\n", 1),
+        ("import sys, os\nimport jax\n", 1),
+        ("import numpy\nimport os  # ours\nimport jax\n", 1),
+        ("import jax\n", 1),
+        ("import numpy\nimport os, sys\nimport jax\n", 2),
+    ],
+)
+def test_os_is_imported_once_and_before_jax(tmp_path, text, imports):
+    """Only where jax could be there already, and the import names more, is there another."""
+    path = tmp_path / "train.py"
+    path.write_text(text + TELL)
+
+    own = patched(path, ALL).read_text().removesuffix(TELL)
+
+    assert len(re.findall(r"^import .*\bos\b", own, flags=re.MULTILINE)) == imports
+    assert own.index("PJRT_NPROC") < own.index("import jax")
+
+
+def test_a_level_that_promises_more_than_it_gives_is_commented_on(tmp_path):
+    """HIGH is TF32 on newer jaxlib, so a script that sets it may be no better than the default."""
+    path = tmp_path / "train.py"
+    path.write_text(
+        "import jax\njax.config.update('jax_default_matmul_precision', 'highest')\n"
+        "with jax.default_matmul_precision('high'):\n    pass\n# precision 'high' was tried\n"
+    )
+
+    text = difference(path, HIGHEST)
+
+    assert text.startswith(f'# {path}:3: "high" may give no more bits than "default"')
+    assert text.count("may give no more") == 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.prescribes import flag_off
 from jaxdoctor.rules.rule import Hits, rule
 
 FLAG = "xla_gpu_default_to_alg_dot_bf16_bf16_f32"
 
 
-@rule("JD111", Severity.WARNING)
+@rule("JD111", Severity.WARNING, prescribes=flag_off)
 def bf16_dots_by_flag(environment: Environment) -> Hits:
     """An XLA flag turns float32 products on a GPU to bfloat16.
 

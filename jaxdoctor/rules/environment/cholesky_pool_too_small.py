@@ -5,13 +5,14 @@ from __future__ import annotations
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.versions import within
+from jaxdoctor.rules.prescribes import larger_pool
 from jaxdoctor.rules.rule import Hits, rule
 
 HUNG = range(2, 5)
 """Pools in which it was seen to hang."""
 
 
-@rule("JD110", Severity.WARNING)
+@rule("JD110", Severity.WARNING, prescribes=larger_pool)
 def cholesky_pool_too_small(environment: Environment) -> Hits:
     """Batched Cholesky factorizations can hang for ever on this CPU with this jaxlib.
 

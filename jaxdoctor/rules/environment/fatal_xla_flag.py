@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.prescribes import removal
 from jaxdoctor.rules.rule import Hits, rule
 
 
-@rule("JD105", Severity.ERROR)
+@rule("JD105", Severity.ERROR, prescribes=removal)
 def fatal_xla_flag(environment: Environment) -> Hits:
     """XLA does not know a flag of XLA_FLAGS, or cannot read it, and ends the process.
 

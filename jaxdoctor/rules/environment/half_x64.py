@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.versions import within
+from jaxdoctor.rules.prescribes import removal
 from jaxdoctor.rules.rule import Hits, rule
 
 EXPLICIT = "JAX_EXPLICIT_X64_DTYPES"
@@ -12,7 +13,7 @@ BITS = "JAX_DEFAULT_DTYPE_BITS"
 REMOVED = (0, 10)
 
 
-@rule("JD107", Severity.WARNING)
+@rule("JD107", Severity.WARNING, prescribes=removal)
 def half_x64(environment: Environment) -> Hits:
     """64-bit numbers are switched on for some arrays and not for others.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.prescribes import removal
 from jaxdoctor.rules.rule import Hits, rule
 
 
-@rule("JD117", Severity.WARNING)
+@rule("JD117", Severity.WARNING, prescribes=removal)
 def jax_ignores_variable(environment: Environment) -> Hits:
     """A JAX_* variable is set that this JAX does not know.
 

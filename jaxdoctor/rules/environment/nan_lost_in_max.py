@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.prescribes import flag_off
 from jaxdoctor.rules.rule import Hits, rule
 
 FLAG = "xla_gpu_enable_fast_min_max"
 
 
-@rule("JD106", Severity.WARNING)
+@rule("JD106", Severity.WARNING, prescribes=flag_off)
 def nan_lost_in_max(environment: Environment) -> Hits:
     """An XLA flag lets `jnp.max` and `jnp.min` lose NaN on a GPU.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.prescribes import removal
 from jaxdoctor.rules.rule import Hits, rule
 
 PRECISION = "JAX_DEFAULT_MATMUL_PRECISION"
 
 
-@rule("JD104", Severity.ERROR)
+@rule("JD104", Severity.ERROR, prescribes=removal)
 def refused_jax_setting(environment: Environment) -> Hits:
     """JAX refuses a setting of this environment and does not start.
 

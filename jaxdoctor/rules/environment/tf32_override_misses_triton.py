@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.rules.prescribes import highest_precision
 from jaxdoctor.rules.rule import Hits, rule
 
 VARIABLE = "NVIDIA_TF32_OVERRIDE"
 TRUE = {"true", "1"}
 
 
-@rule("JD108", Severity.WARNING)
+@rule("JD108", Severity.WARNING, prescribes=highest_precision)
 def tf32_override_misses_triton(environment: Environment) -> Hits:
     """NVIDIA_TF32_OVERRIDE=0 is set, and some products still run as TF32.
 

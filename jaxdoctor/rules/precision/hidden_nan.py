@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.rules.prescribes import enough_bits
 from jaxdoctor.rules.rule import Hits, rule
 
 
-@rule("JD203", Severity.WARNING)
+@rule("JD203", Severity.WARNING, prescribes=enough_bits)
 def hidden_nan(outcome: Outcome) -> Hits:
     """A replay hides its NaN: positions and velocities stay finite while other fields do not.
 

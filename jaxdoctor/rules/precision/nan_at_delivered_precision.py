@@ -7,10 +7,11 @@ from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.trial import Trial
+from jaxdoctor.rules.prescribes import enough_bits
 from jaxdoctor.rules.rule import Hits, rule
 
 
-@rule("JD201", Severity.ERROR)
+@rule("JD201", Severity.ERROR, prescribes=enough_bits)
 def nan_at_delivered_precision(outcome: Outcome) -> Hits:
     """A rollout stops being finite at the precision that the card delivers.
 

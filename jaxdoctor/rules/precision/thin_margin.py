@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.rules.prescribes import enough_bits
 from jaxdoctor.rules.rule import Hits, rule
 
 THIN = 2
 """Bits to spare that longer episodes, or truncation in place of rounding, use up."""
 
 
-@rule("JD202", Severity.WARNING)
+@rule("JD202", Severity.WARNING, prescribes=enough_bits)
 def thin_margin(outcome: Outcome) -> Hits:
     """A rollout has only two bits of precision to spare, or fewer.
 

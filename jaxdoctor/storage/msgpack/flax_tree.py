@@ -40,7 +40,6 @@ class StoredArray:
 
     shape: tuple[int, ...]
     ranges: tuple[Range, ...]
-    numpy_scalar: bool = False
 
     @property
     def dtype(self) -> str:
@@ -128,7 +127,7 @@ def _extension(blob: Blob, source: _Source, what: str) -> Any:
     stored = Range(
         path=source.path, root=source.root, offset=content.offset, elements=math.prod(axes), kind=kind
     )
-    return StoredArray(axes, (stored,), numpy_scalar=blob.extension == SCALAR)
+    return StoredArray(axes, (stored,))
 
 
 def _parts(walker: Walker, blob: Blob, what: str) -> list[tuple[Keys, Any]]:

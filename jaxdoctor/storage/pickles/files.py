@@ -49,9 +49,6 @@ class Stream:
     damage: list[DamagedError] = field(default_factory=list)
     """Why the bytes themselves could not be read on."""
 
-    trailing: int = 0
-    """Bytes behind the last pickle that are none."""
-
     @property
     def roots(self) -> list[Any]:
         """What was built: of a pickle that is cut off, the parts that stood on its stack."""
@@ -107,14 +104,12 @@ def read_stream(blob: Blob, budget: Budget, *, start: int = 0, most: int = MOST_
 
 def _read_next(cursor: Cursor, stream: Stream, budget: Budget) -> bool:
     """Adds the pickle that begins here. False when none does, or when it breaks."""
-    left = cursor.left
     first = cursor.byte()
     if first < 0:
         return False
     cursor.back()
     found = read_pickle(cursor, budget.memory // SHARE) if first in OPCODES else Pickled()
     if stream.pickles and not found.complete and not found.names:
-        stream.trailing = left
         return False
     stream.pickles.append(found)
     return found.complete
