@@ -205,6 +205,25 @@ class LeafSignature:
         return None not in (self.dtype_in, self.dtype_out) and self.dtype_in != self.dtype_out
 
 
+@dataclass(frozen=True, kw_only=True)
+class InnerDrift:
+    """A leaf of a loop's carry, or of a branch's result, whose two sides differ inside an update."""
+
+    kind: str
+    """"scan", "while_loop", "fori_loop", "cond", "switch" or "select"."""
+
+    call: SourceLine
+    """The line that calls it."""
+
+    leaf: LeafSignature
+    """As it goes in and as it comes out; of a branch, as the others have it and as this one gives it."""
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it carries the leaf."""
+        return self.kind in {"scan", "while_loop", "fori_loop"}
+
+
 class Fate(enum.StrEnum):
     """What becomes of a counter that is counted for long enough."""
 
@@ -377,6 +396,9 @@ class Signature:
     takes_gradient: bool = False
     """Whether the update computes a gradient."""
 
+    inner: tuple[InnerDrift, ...] = ()
+    """Loops and conditions inside it that JAX refuses; they were mended to trace the rest."""
+
     raises: LaterError | None = None
     """A later call that fails on what an earlier one returned."""
 
@@ -440,6 +462,8 @@ class Signature:
         changes = [leaf.change for leaf in self.leaves]
         if self.refused is not None:
             yield "refuses"
+        if self.inner:
+            yield "refused inside"
         if any(change in TREE_CHANGES for change in changes):
             yield "tree changes"
         if any(leaf.dtype_changes for leaf in self.leaves):

@@ -12,16 +12,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxdoctor.updates.trace.forms import mended, names_of
+from jaxdoctor.updates.trace.forms import completed, names_of
 from jaxdoctor.updates.trace.parts import at, is_key, layout, matched
 from jaxdoctor.updates.trace.rounds import Pick, joined, likeness
 from jaxdoctor.updates.trace.target import Traced
-from jaxdoctor.updates.trace.tree import Abstract, Typed, abstract
-
-MOST_KEPT = 64
-"""Elements of an array whose values are kept: a counter's start, no parameter."""
+from jaxdoctor.updates.trace.tree import Abstract, abstract, typed
 
 LIKE_ENOUGH = 0.5
 """Of the leaves of an argument and of what is returned: the share that must agree to call one the other."""
@@ -97,11 +93,11 @@ def _outputs(subject: Traced, call: Called) -> tuple[Traced, Any]:
     while True:
         try:
             return subject, jax.eval_shape(subject.update, subject.state, *subject.args)
-        except NameError as error:
-            bound = mended(subject, error)
-            if bound is None:
+        except (NameError, TypeError, ValueError) as error:
+            changed = completed(subject, error)
+            if changed is None:
                 raise
-            subject = bound
+            subject = changed
 
 
 def _state(
@@ -194,38 +190,6 @@ def _numbered(body: Callable[..., Any], carry: Any, index: Any) -> Any:
 
 def _alone(body: Callable[..., Any], carry: Any) -> Any:
     return body(carry), None
-
-
-def typed(leaf: Any, *, row: bool = False) -> Any:
-    """An array's type, with its value where it is small and known; anything else as it is.
-
-    Args:
-        leaf: an array, a tracer, or something that is none.
-        row: of a stack of arrays, the type of one.
-    """
-    if isinstance(leaf, bool | int | float | complex) and not row:
-        return leaf
-    try:
-        kind = leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jax.typeof(leaf)
-    except TypeError:
-        return leaf
-    shape = kind.shape[1:] if row else kind.shape
-    make: Any = Typed
-    known = make(shape, kind.dtype, weak_type=bool(getattr(kind, "weak_type", False)))
-    # JAX's own setter compares what was there with what comes.
-    object.__setattr__(known, "value", None if row else _value(leaf, kind))
-    return known
-
-
-def _value(leaf: Any, kind: Any) -> Any:
-    if isinstance(leaf, jax.core.Tracer | jax.ShapeDtypeStruct) or kind.size > MOST_KEPT:
-        return None
-    if jnp.issubdtype(kind.dtype, jax.dtypes.extended):
-        return None
-    try:
-        return np.array(leaf)
-    except (TypeError, ValueError, RuntimeError):
-        return None
 
 
 def _fixed(call: Called, names: Sequence[str]) -> set[int]:

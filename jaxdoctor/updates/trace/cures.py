@@ -16,7 +16,7 @@ from jaxdoctor.facts.signature import Change, Cure, LeafSignature, SourceLine
 from jaxdoctor.updates.trace.abstract_values import Known, Meaning
 from jaxdoctor.updates.trace.rounds import Course, Pick, settle
 from jaxdoctor.updates.trace.target import Traced
-from jaxdoctor.updates.trace.tree import Abstract, Typed, abstract
+from jaxdoctor.updates.trace.tree import Abstract, Typed, abstract, changed
 
 MOST_SECONDS = 20.0
 """Spent on trials of one update. Cures that are left then are not offered."""
@@ -134,19 +134,6 @@ class _Trial:
         if course is None or course.failure is not None:
             return None
         return {path for done in course.rounds for path in changed(done.before, done.after)}
-
-
-def changed(before: Abstract, after: Abstract) -> Iterator[str]:
-    """The paths of leaves that are not what they were."""
-    old, new = (dict(zip(tree.paths, tree.leaves, strict=True)) for tree in (before, after))
-    for path in old.keys() | new.keys():
-        one, other = old.get(path), new.get(path)
-        if _type(one) != _type(other):
-            yield path
-
-
-def _type(leaf: Any) -> Any:
-    return (leaf.shape, leaf.dtype, leaf.weak_type) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf
 
 
 def _first_that_works(

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxdoctor.updates.trace.inner import is_mismatch, mending
 from jaxdoctor.updates.trace.rounds import Course, settle
 from jaxdoctor.updates.trace.target import Traced
 
@@ -171,15 +172,23 @@ def _without_modules(subject: Traced) -> Traced:
 
 def mended(subject: Traced, error: Exception) -> Traced | None:
     """The step in a form in which this error does not come again; None: there is none."""
-    unbound = UNBOUND.search(str(error))
-    if isinstance(error, NameError) and unbound:
-        return _bound(subject, unbound[1])
+    changed = completed(subject, error)
+    if changed is not None:
+        return changed
     frozen = _frozen(subject)
     if frozen is not None:
         return frozen
     if isinstance(error, jax.errors.ConcretizationTypeError):
         return _replaying(subject)
     return None
+
+
+def completed(subject: Traced, error: Exception) -> Traced | None:
+    """With its axis names bound, or with what is refused inside it mended; None where it is another error."""
+    unbound = UNBOUND.search(str(error))
+    if isinstance(error, NameError) and unbound:
+        return _bound(subject, unbound[1])
+    return mending(subject, error) if is_mismatch(error) and not subject.inner else None
 
 
 def _bound(subject: Traced, axis: str) -> Traced:

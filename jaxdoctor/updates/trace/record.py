@@ -16,6 +16,7 @@ import jax
 
 from jaxdoctor.facts.signature import Signature
 from jaxdoctor.programs.authors import JAX_FOLDERS, is_users, shorten
+from jaxdoctor.updates.trace.callers import whence
 from jaxdoctor.updates.trace.calls import Called, of_call, of_loop
 from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.run import sign
@@ -171,7 +172,7 @@ class Recorder:
             self._found(entry)
 
     def _entry(self, function: Any, kind: str, frame: FrameType | None) -> Entry:
-        file, line = _whence(frame)
+        file, line = whence(frame)
         name = getattr(function, "__qualname__", getattr(function, "__name__", type(function).__name__))
         name = name.rpartition("<locals>.")[2]
         defined = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
@@ -340,19 +341,6 @@ def _is_counted(file: str) -> bool:
         return False
     _, found, inside = file.partition("site-packages/")
     return not found or inside.partition("/")[0] not in LIBRARIES
-
-
-def _whence(frame: FrameType | None) -> tuple[str, int]:
-    """The innermost line of the user's own, or else of a package."""
-    first: tuple[str, int] | None = None
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if is_users(file):
-            first = first or (file, frame.f_lineno)
-            if "site-packages/" not in file:
-                return file, frame.f_lineno
-        frame = frame.f_back
-    return first or ("unknown", 0)
 
 
 def _types(entry: Entry, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[str, ...]:

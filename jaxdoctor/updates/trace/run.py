@@ -14,7 +14,7 @@ import jax
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.parameters import Parameter
-from jaxdoctor.facts.signature import Change, LaterError, LeafSignature, Signature, UpdateCounter
+from jaxdoctor.facts.signature import LaterError, LeafSignature, Signature, UpdateCounter
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import shorten
 from jaxdoctor.programs.graph import Graph
@@ -22,10 +22,11 @@ from jaxdoctor.updates.trace import places
 from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
 from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.counters import counters_of
-from jaxdoctor.updates.trace.cures import changed, cured, with_start
+from jaxdoctor.updates.trace.cures import cured, with_start
 from jaxdoctor.updates.trace.forms import settled
 from jaxdoctor.updates.trace.gradients import takes_gradient
-from jaxdoctor.updates.trace.rounds import Course, Round, loop_error
+from jaxdoctor.updates.trace.located import located
+from jaxdoctor.updates.trace.rounds import Round, loop_error
 from jaxdoctor.updates.trace.target import Traced, build, find, first_line, raised
 from jaxdoctor.updates.trace.transfer import Reading
 from jaxdoctor.updates.trace.tree import Static, abstract, compare
@@ -83,7 +84,7 @@ class Story:
         if first.before.key != first.after.key:
             self.loop_error = loop_error(subject, first, course.pick)
         # Here and not later: what the update closes over may be traced arrays, which live no longer.
-        self.leaves = cured(course, tuple(_located(course)), is_transform=subject.params is not None)
+        self.leaves = cured(course, tuple(located(course)), is_transform=subject.params is not None)
         return [*_values(subject.state), *first.closed.consts]
 
 
@@ -165,6 +166,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         state_parts=story.subject.parts or story.subject.names[:1],
         data=story.subject.data,
         notes=story.subject.notes,
+        inner=tuple(story.subject.inner.values()),
         raises=_raised_later(story, target),
         takes_gradient=takes_gradient(first.closed.jaxpr),
     )
@@ -195,29 +197,6 @@ def _has_wide_input(graph: Graph) -> bool:
 def _types(first: Round) -> list[str]:
     arguments = first.closed.jaxpr.invars[len(first.before.arrays) :]
     return [variable.aval.str_short() for variable in arguments]
-
-
-def _located(course: Course) -> Iterator[LeafSignature]:
-    """The leaves as they go in and as they stay, each change with the line and the call in which it comes."""
-    rounds = course.rounds
-    first, last = rounds[0], rounds[-1]
-    settles = course.settled is not None or course.failure is not None
-    changes = [set(changed(done.before, done.after)) for done in rounds]
-    graphs: dict[int, Graph] = {}
-    for leaf in compare(first.before, (last if settles else first).after):
-        if leaf.change is None:
-            yield leaf
-            continue
-        index = next((at for at, paths in enumerate(changes) if leaf.path in paths), 0)
-        done = rounds[index]
-        if index not in graphs:
-            graphs[index] = Graph(done.closed)
-        own = done.before.array_paths.index(leaf.path) if leaf.path in done.before.array_paths else None
-        output = dict(zip(done.after.array_paths, graphs[index].outputs, strict=False)).get(leaf.path)
-        if leaf.change in (Change.APPEARS, Change.VANISHES) or output is None:
-            yield replace(leaf, call=index + 1)
-        else:
-            yield replace(leaf, call=index + 1, sites=places.of_drift(graphs[index], output, leaf, own))
 
 
 def _results(subject: Traced, first: Round, graph: Graph) -> Iterator[LeafSignature]:

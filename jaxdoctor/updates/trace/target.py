@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UnknownNameError, UsageError
+from jaxdoctor.facts.signature import InnerDrift
 from jaxdoctor.facts.text import clean
 from jaxdoctor.programs.authors import is_users
 
@@ -49,6 +50,9 @@ class Traced:
 
     notes: tuple[str, ...] = ()
     """What was supposed to make it traceable, a sentence each."""
+
+    inner: dict[tuple[Any, ...], InnerDrift] = field(default_factory=dict)
+    """Loops and conditions inside it that were refused and mended, found while it is traced."""
 
     learns: bool = False
     """An optimizer's state is among its state."""

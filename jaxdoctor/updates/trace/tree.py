@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from jaxdoctor.facts.signature import LeafSignature
+
+MOST_KEPT = 64
+"""Elements of an array whose values are kept: a counter's start, no parameter."""
 
 
 class Typed(jax.ShapeDtypeStruct):
@@ -130,3 +135,48 @@ def _shape(leaf: jax.ShapeDtypeStruct | Static | None) -> tuple[int, ...] | None
     if leaf is None:
         return None
     return () if isinstance(leaf, Static) else tuple(leaf.shape)
+
+
+def changed(before: Abstract, after: Abstract) -> Iterator[str]:
+    """The paths of leaves that are not what they were."""
+    old, new = (dict(zip(tree.paths, tree.leaves, strict=True)) for tree in (before, after))
+    for path in old.keys() | new.keys():
+        one, other = old.get(path), new.get(path)
+        if _type(one) != _type(other):
+            yield path
+
+
+def _type(leaf: Any) -> Any:
+    return (leaf.shape, leaf.dtype, leaf.weak_type) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf
+
+
+def typed(leaf: Any, *, row: bool = False) -> Any:
+    """An array's type, with its value where it is small and known; anything else as it is.
+
+    Args:
+        leaf: an array, a tracer, or something that is none.
+        row: of a stack of arrays, the type of one.
+    """
+    if isinstance(leaf, bool | int | float | complex) and not row:
+        return leaf
+    try:
+        kind = leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jax.typeof(leaf)
+    except TypeError:
+        return leaf
+    shape = kind.shape[1:] if row else kind.shape
+    make: Any = Typed
+    known = make(shape, kind.dtype, weak_type=bool(getattr(kind, "weak_type", False)))
+    # JAX's own setter compares what was there with what comes.
+    object.__setattr__(known, "value", None if row else _value(leaf, kind))
+    return known
+
+
+def _value(leaf: Any, kind: Any) -> Any:
+    if isinstance(leaf, jax.core.Tracer | jax.ShapeDtypeStruct) or kind.size > MOST_KEPT:
+        return None
+    if jnp.issubdtype(kind.dtype, jax.dtypes.extended):
+        return None
+    try:
+        return np.array(leaf)
+    except (TypeError, ValueError, RuntimeError):
+        return None

@@ -162,7 +162,7 @@ def test_a_product_of_what_was_promoted_is_not_cast_back():
     def update(w, x):
         return w + ((x * RATE) @ jnp.ones((4, 4))).astype(w.dtype)
 
-    signature = signed(update, jnp.ones(4, jnp.bfloat16), jnp.ones((4, 4), jnp.bfloat16))
+    signature = signed(update, jnp.ones((4, 4), jnp.bfloat16), jnp.ones((4, 4), jnp.bfloat16))
 
     assert [site.source for site in signature.promotions] == [
         "return w + ((x * RATE) @ jnp.ones((4, 4))).astype(w.dtype)"
