@@ -114,6 +114,12 @@ def probe(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole probe.")
     ] = 300.0,
+    attribute: Annotated[
+        bool,
+        typer.Option(
+            "--attribute", help="Also find the smallest set of products that needs the bits; level 3 does."
+        ),
+    ] = False,
     price: Annotated[
         bool,
         typer.Option(
@@ -166,6 +172,7 @@ def probe(
         cache=cache,
         cures=cures,
         price=price,
+        attribute=attribute,
     )
     ask = probe_ask(entry, seconds=time_limit)
     config = shared.configuration()

@@ -30,6 +30,7 @@ class ProbeEntry:
     precision: tuple[str, ...] = ()
     time_limit: float | None = None
     price: bool = False
+    attribute: bool = False
     cache: bool = True
     cures: bool = True
     at: str = field(default="", compare=False)

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.trial import Trial
 
@@ -188,6 +189,9 @@ class Outcome:
 
     culprits: tuple[str, ...] = ()
     """Those of `products` of which one alone, as delivered, makes replays fail."""
+
+    attribution: Attribution | None = None
+    """Which of `products` must be exact; None: it was not searched."""
 
     own_precision: tuple[str, ...] = ()
     """Those of `products` that name a precision of their own, which no setting reaches."""

@@ -30,6 +30,9 @@ class Ask:
     all_products: tuple[Precision, ...] = ()
     """Precisions at which every product is rounded, also those that no matrix unit computes."""
 
+    attribute: bool = False
+    """Whether to search the products that need the bits; level 3 does."""
+
     time_limit: float = 300.0
     cache: bool = True
     cures: bool = True

@@ -50,6 +50,7 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         timestep=None if answers.prepared.model is None else answers.prepared.model.timestep,
         products=() if sweep is None else sweep.sites,
         culprits=() if sweep is None else sweep.culprits,
+        attribution=None if sweep is None else sweep.attribution,
         own_precision=() if sweep is None else sweep.explicit_sites,
         at_highest=making.at_highest(),
         expected=expected,

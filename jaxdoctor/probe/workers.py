@@ -272,6 +272,7 @@ class _Replaying:
                 lanes=LANES_ON_ACCELERATOR if self.on_accelerator else LANES_ON_CPU,
                 all_products=all_products,
                 one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
+                attribute=(self.ask.attribute or self.ask.level > 2) and not all_products,  # noqa: PLR2004
             )
             return SWEEP(str(self.folder), plan)
 

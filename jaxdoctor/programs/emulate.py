@@ -18,6 +18,7 @@ from jax.extend import core
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import place_of
+from jaxdoctor.programs.costs import Costs
 from jaxdoctor.programs.jax_internals import (
     CALLED,
     LOOPS_AND_CHOICES,
@@ -51,6 +52,9 @@ class Program:
 
     call: Callable[..., Any]
     """`call(widths, *arguments)`: the function's own result at those widths."""
+
+    shares: tuple[float, ...] = ()
+    """Each site's part of the floating-point operations of all products, from 0 to 1."""
 
     def widths(self, bits: int, *, toward_zero: bool = False, explicit_bits: int | None = None) -> Widths:
         """The same width everywhere, or another where a site names a precision of its own."""
@@ -86,7 +90,13 @@ def emulate(function: Callable[..., Any], *arguments: Any, all_products: bool = 
         outputs = rewriting.run(closed.jaxpr, closed.consts, jax.tree.leaves(values), widths)
         return jax.tree.unflatten(structure, outputs)
 
-    return Program(sites=tuple(rewriting.sites), unreached=tuple(rewriting.unreached), call=call)
+    flops = Costs(place_of).of(closed.jaxpr)
+    return Program(
+        sites=tuple(rewriting.sites),
+        unreached=tuple(rewriting.unreached),
+        call=call,
+        shares=tuple(flops[site.place] / sum(flops.values()) for site in rewriting.sites),
+    )
 
 
 class _Rewriting:

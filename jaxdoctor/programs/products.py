@@ -63,6 +63,18 @@ def product_size(eqn: core.JaxprEqn) -> tuple[int, int, int]:
     return rows, columns, depth
 
 
+def product_flops(eqn: core.JaxprEqn) -> float:
+    """The multiplications and additions of a product: two for each pair of numbers that meet."""
+    out = math.prod(_aval(eqn.outvars[0]).shape)
+    if eqn.primitive.name == "dot_general":
+        (left_sum, _), _ = eqn.params["dimension_numbers"]
+        met = math.prod(_aval(eqn.invars[0]).shape[axis] for axis in left_sum)
+    else:
+        kernel = _aval(eqn.invars[1]).shape
+        met = math.prod(kernel) // kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
+    return float(2 * out * met)
+
+
 def _at_full_precision(precision: Any) -> bool:
     """HIGHEST on one operand is enough, for XLA takes the higher of the two."""
     if isinstance(precision, tuple):

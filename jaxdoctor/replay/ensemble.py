@@ -239,6 +239,9 @@ class Ensemble:
         ]
 
     def _widths(self, lane: Lane) -> Widths:
+        if lane.by_site is not None:
+            bits = np.asarray(lane.by_site, np.int32)
+            return Widths(jnp.asarray(bits), jnp.full(len(bits), lane.toward_zero))
         if lane.only is not None:
             untouched, toward_zero = self.program.untouched()
             return Widths(

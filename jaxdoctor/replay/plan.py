@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.outcome import Parting, RolledInC, StepInC
@@ -53,6 +54,9 @@ class Lane:
 
     only: int | None = None
     """The index of the one site that is rounded, while all others keep their bits; None: all are."""
+
+    by_site: tuple[int, ...] | None = None
+    """The width of each site, in program order; None: as the fields above say."""
 
     forced: bool = False
     """Every step starts from the reference's state instead of the lane's own: one-step errors."""
@@ -211,6 +215,9 @@ class SweepPlan:
     one_by_one: bool = False
     """Also in a batch of one, whose products are of other classes."""
 
+    attribute: bool = False
+    """Also the smallest sets of products that must be exact, where what is delivered fails."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
@@ -236,6 +243,9 @@ class Sweep:
 
     singly: Judgement | None = None
     """At what is delivered, in a batch of one."""
+
+    attribution: Attribution | None = None
+    """The smallest sets of sites that must be exact; None: not asked, or what is delivered does not fail."""
 
     peak_bytes: int | None = None
     """Memory of the compiled program, divided by its lanes: what one batch takes."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Interval, wilson
+from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
@@ -64,6 +65,8 @@ class _Sweeping:
         if plan.compares:
             self.reference = self.scratch.wait_for_reference(plan.deadline)
             self._compare()
+        if plan.attribute:
+            self._attribute()
         if plan.one_by_one:
             self._say(singly=self._singly())
         missing = [f"{bits} bits: {late}" for bits in self._wanted() if self.widths[bits] not in self.parts]
@@ -265,6 +268,25 @@ class _Sweeping:
         self._replay(alone)
         tried = [lane for lane in alone if lane in self.parts]
         return tuple(sites[lane.only or 0].place for lane in tried if self._judged(lane).failed)
+
+    def _attribute(self) -> None:
+        """Which products must be exact, where what is delivered fails and float32 does not."""
+        delivered = self._delivered
+        if delivered is None or not self._fails_as_delivered():
+            return
+        search = Attributing(
+            self.ensemble,
+            self.recording,
+            delivered,
+            replays=self.plan.replays,
+            deadline=self.plan.deadline,
+            aside=self.aside,
+            progress=self.progress,
+        )
+        found = search.run()
+        self._say(attribution=found)
+        if found.needs:
+            self._say(attribution=replace(found, cured=search.cured(self.scratch.simulation(), found)))
 
     def _compare(self) -> None:
         """Horizons against the x64 replay, and one-step errors of the named precisions from its states."""

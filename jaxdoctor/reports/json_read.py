@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
+from jaxdoctor.facts.attribution import Attribution, Need
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
 from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.cure import Cure
@@ -223,6 +224,7 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         xla_flags=entry.get("xla_flags", ""),
         compiled=tuple(Compiled(**run) for run in entry.get("compiled", ())),
         culprits=tuple(entry.get("culprits", ())),
+        attribution=_attribution(entry["attribution"]) if entry.get("attribution") else None,
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),
     )
@@ -309,4 +311,17 @@ def _prescription(entry: Mapping[str, Any]) -> Prescription:
         conflicts=tuple(entry.get("conflicts", ())),
         removals=tuple(entry.get("removals", ())),
         unjudged=tuple(entry.get("unjudged", ())),
+    )
+
+
+def _attribution(entry: Mapping[str, Any]) -> Attribution:
+    return Attribution(
+        needs=tuple(Need(**need) for need in entry["needs"]),
+        others=tuple(tuple(each) for each in entry["others"]),
+        unique=entry["unique"],
+        replays=entry["replays"],
+        hypotheses=entry["hypotheses"],
+        products=entry["products"],
+        undecided=entry.get("undecided"),
+        cured=entry.get("cured"),
     )

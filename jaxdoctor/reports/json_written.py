@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from jaxdoctor import __version__
+from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Delivery
@@ -102,6 +103,28 @@ def _unmarked(value: Any) -> Any:
         if isinstance(value, kind):
             return kind(value)
     return value
+
+
+def _attribution(found: Attribution) -> dict[str, Any]:
+    return {
+        "needs": [
+            {
+                "place": need.place,
+                "bits": need.bits,
+                "explicit": need.explicit,
+                "at_batch_one": need.at_batch_one,
+                "share": need.share,
+            }
+            for need in found.needs
+        ],
+        "others": [list(each) for each in found.others],
+        "unique": found.unique,
+        "replays": found.replays,
+        "hypotheses": found.hypotheses,
+        "products": found.products,
+        "undecided": found.undecided,
+        "cured": found.cured,
+    }
 
 
 def _environment(environment: Environment) -> dict[str, Any]:
@@ -250,6 +273,7 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "xla_flags": outcome.xla_flags,
         "compiled": [_compiled(run) for run in outcome.compiled],
         "culprits": outcome.culprits,
+        "attribution": None if outcome.attribution is None else _attribution(outcome.attribution),
         "own_precision": outcome.own_precision,
         "expected": None if outcome.expected is None else outcome.expected.value,
     }

@@ -85,12 +85,13 @@ def test_train_state(capsys):
     assert said("train_state", capsys) == ["environment steps: 2,147,483,648", "checkpoint due: True"]
 
 
-def test_the_page_of_remedies_runs_from_its_beginning_to_its_end():
+@pytest.mark.parametrize(("page", "blocks"), [("remedies.md", 6), ("attribution.md", 1)])
+def test_a_page_runs_from_its_beginning_to_its_end(page, blocks):
     """Its blocks are one program."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "remedies.md").read_text(), re.DOTALL)
+    found = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a package that Orbax imports
-        exec(compile("\n".join(blocks), "remedies.md", "exec"), {"__name__": "remedies"})
+        exec(compile("\n".join(found), page, "exec"), {"__name__": page})
 
-    assert len(blocks) == 6
+    assert len(found) == blocks

@@ -64,6 +64,7 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         cache=entry.cache,
         cures=entry.cures,
         priced=entry.price,
+        attribute=entry.attribute,
     )
     if entry.scenario is not None:
         ask = scenario_ask(ask, entry.scenario)

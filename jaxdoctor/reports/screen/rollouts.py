@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from rich.console import Console
 from rich.text import Text
 
@@ -9,6 +11,7 @@ from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.facts.trial import Trial
+from jaxdoctor.reports.needed_products import sentences
 from jaxdoctor.reports.screen.lines import VERDICT_STYLES, glyphs, labelled, say, table
 from jaxdoctor.reports.wording import (
     DASH,
@@ -107,6 +110,9 @@ def _verdict(outcome: Outcome, console: Console) -> None:
         margin.append_text(margin_bar(outcome, console)).append(f"  {clean(needs(outcome))}"),
         soft_wrap=True,
     )
+    if outcome.attribution is not None:
+        for label, line in zip_longest(["needs"], sentences(outcome.attribution), fillvalue=""):
+            labelled(console, label, line)
 
 
 def margin_bar(outcome: Outcome, console: Console) -> Text:

@@ -1,0 +1,42 @@
+"""Which products need the bits, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxdoctor.facts.attribution import Attribution, Need
+from jaxdoctor.facts.text import counted
+
+
+def sentences(found: Attribution) -> Iterator[str]:
+    """What the search for the products that need the bits has found, a sentence each."""
+    if found.undecided is not None:
+        yield f"{found.undecided}, {counted(found.products, 'product')} searched"
+        return
+    for need in found.needs:
+        yield _need(need)
+    products = counted(found.products, "product")
+    yield f"{_alone(found)} {found.share:.1%} of the operations of {products}; {_tried(found)}"
+    for other in found.others:
+        yield f"or instead {' and '.join(other)}"
+
+
+def _need(need: Need) -> str:
+    bits = f"from {need.bits} bits on" if need.bits is not None else "at 23 bits"
+    own = ", which names a precision of its own" if need.explicit else ""
+    return f"{need.place} {bits}{own}"
+
+
+def _alone(found: Attribution) -> str:
+    which = "it is" if len(found.needs) == 1 else "they are"
+    return (
+        f"{which} the only set that is enough,"
+        if found.unique
+        else f"{which} the cheapest set that was found,"
+    )
+
+
+def _tried(found: Attribution) -> str:
+    if found.cured is None:
+        return "not tried as a cure"
+    return "tried: finite" if found.cured else "tried: not finite with them alone at highest"

@@ -1,0 +1,65 @@
+"""JD240."""
+
+from __future__ import annotations
+
+from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.text import counted
+from jaxdoctor.rules.rule import Hits, rule
+
+
+@rule("JD240", Severity.NOTE)
+def few_products_need_bits(outcome: Outcome) -> Hits:
+    """A few products decide whether the rollout stays finite, and raising them alone is enough.
+
+    ## What it saw
+
+    Rounded as delivered, replays fail; with only these products at full float32 they stay finite. The set was
+    searched among all products that run on matrix units, and then tried: the step was rewritten with
+    `jaxdoctor.remedies.raise_precision` and replayed.
+
+    ## Why it matters
+
+    `jax_default_matmul_precision=highest` takes every product off TF32. A policy network's products are often
+    nearly all of a step's operations, while one product of the physics needs the bits.
+
+    ## What to do
+
+    Wrap the step, and leave the setting as it is:
+
+    ```python
+    from jaxdoctor.remedies import raise_precision
+
+    step = raise_precision(step, sites=["mujoco/mjx/_src/support.py:67"])
+    ```
+
+    ## Example
+
+    ```text
+    JD240 note few-products-need-bits: 1 of 14 products needs the bits, 2.4% of the operations:
+    mujoco/mjx/_src/support.py:67 (make_m) from 13 bits on
+    ```
+
+    ## Sources
+
+    - https://docs.jax.dev/en/latest/_autosummary/jax.lax.Precision.html
+    """
+    found = outcome.attribution
+    if found is None or not found.needs or len(found.needs) == found.products:
+        return
+    places = [need.place.partition(" (")[0] for need in found.needs]
+    each = " and ".join(
+        need.place if need.bits is None else f"{need.place} from {need.bits} bits on" for need in found.needs
+    )
+    verb = "needs" if len(found.needs) == 1 else "need"
+    sites = ", ".join(f'"{place}"' for place in places)
+    cure = f"wrap the step: jaxdoctor.remedies.raise_precision(step, sites=[{sites}]); tried: finite"
+    yield Hit(
+        location=Location(path=outcome.subject),
+        message=(
+            f"{len(found.needs)} of {counted(found.products, 'product')} {verb} the bits, "
+            f"{found.share:.1%} of the operations: {each}"
+        ),
+        evidence={"places": places, "share": found.share, "unique": found.unique, "cured": found.cured},
+        fix=cure if found.cured else None,
+    )
