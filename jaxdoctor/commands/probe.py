@@ -13,6 +13,7 @@ from jaxdoctor.machine.card import HERE, known_cards
 from jaxdoctor.models.scenario import SCENARIOS
 from jaxdoctor.options import PythonOption, Shared, reporting
 from jaxdoctor.prescriptions.writers import WRITERS
+from jaxdoctor.probe.ask import ENGINES, MJX
 
 if TYPE_CHECKING:
     from jaxdoctor.config.settings import Config
@@ -130,6 +131,14 @@ def probe(
     cache: Annotated[
         bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
     ] = True,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            help="mjx, or warp to replay in MuJoCo Warp too, which Playground runs by default.",
+            autocompletion=lambda incomplete: _complete(incomplete, list(ENGINES)),
+        ),
+    ] = MJX,
     cures: Annotated[
         bool,
         typer.Option(
@@ -171,6 +180,7 @@ def probe(
         precision=tuple(precision or ()),
         cache=cache,
         cures=cures,
+        engine=engine,
         price=price,
         attribute=attribute,
     )

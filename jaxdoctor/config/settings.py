@@ -33,6 +33,7 @@ class ProbeEntry:
     attribute: bool = False
     cache: bool = True
     cures: bool = True
+    engine: str = "mjx"
     at: str = field(default="", compare=False)
     """Where the configuration names it: "jaxdoctor.yaml:5"."""
 

@@ -175,6 +175,9 @@ class Outcome:
     cures: tuple[Cure, ...] = ()
     """Changes to the model, those first that were likeliest; empty where none was looked for."""
 
+    warp: Trial | None = None
+    """MuJoCo Warp's own replay; its horizon and one-step error are against C. None: it was not asked for."""
+
     xla_flags: str = ""
     """What the native replays were compiled with."""
 

@@ -5,14 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.cure import Cure
+from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.outcome import BEYOND_BITS, Compiled, Outcome, Parting, Verdict
-from jaxdoctor.facts.precision import F32
-from jaxdoctor.facts.trial import native_x64
-from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, NATIVE, PARTING, CurePlan, NativePlan, PartingPlan
+from jaxdoctor.facts.precision import F32, Precision
+from jaxdoctor.facts.trial import Kind, Trial, native_x64
+from jaxdoctor.replay.plan import (
+    CURES_IN_C,
+    CURES_IN_MJX,
+    NATIVE,
+    PARTING,
+    WARP,
+    CurePlan,
+    NativePlan,
+    PartingPlan,
+    WarpPlan,
+)
+from jaxdoctor.workers.cache import cache_folder
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Call, R
 from jaxdoctor.workers.worker import end_all, run
@@ -26,6 +38,9 @@ TOGETHER = 2
 """So many changes that need a program of their own are compiled at once: one on each core."""
 
 X64 = {"JAX_ENABLE_X64": "1"}
+IN_WARP = Precision(name="warp", mantissa_bits=F32.mantissa_bits)
+"""Warp's kernels compute in float32, whatever JAX is set to."""
+
 HIGHEST = {"JAX_DEFAULT_MATMUL_PRECISION": "highest"}
 
 Environment = Callable[[Mapping[str, str | None]], Mapping[str, str | None]]
@@ -50,6 +65,11 @@ class After:
     """XLA_FLAGS with which the float32 replay is compiled once more."""
 
     replays: int = 0
+    warp: bool = False
+    """Whether MuJoCo Warp replays the recording too."""
+
+    trouble: list[Skipped] = field(default_factory=list)
+    """What was asked for and could not be looked at."""
 
     def completed(self, outcome: Outcome, *, cures: bool) -> Outcome:
         """The outcome with the field in which MJX parts from C, and, if wanted, with what mends it.
@@ -57,6 +77,8 @@ class After:
         An outcome is never lost to what comes after it: a worker that dies, or a signal, leaves it as it is.
         """
         try:
+            if self.warp:
+                outcome = replace(outcome, warp=self._warp(outcome))
             if cures:
                 outcome = replace(outcome, cures=self._cures(outcome))
             if outcome.parting is not None and outcome.parting.parted:
@@ -96,6 +118,38 @@ class After:
         call = PARTING(self.folder, PartingPlan(worst=parting.worst))
         found = self._run(call, X64, "the comparison with C")
         return parting if found is None else replace(parting, field=found[0], field_error=found[1])
+
+    def _warp(self, outcome: Outcome) -> Trial | None:
+        """What Warp did, held against C."""
+        plan = WarpPlan(batch=self.batch, deadline=self.deadline - RESERVE_SECONDS)
+        reason = "there is no MuJoCo model to hold it against"
+        try:
+            answer = run(
+                WARP(self.folder, plan),
+                environment=self.environment({"WARP_CACHE_PATH": str(cache_folder() / "warp")}),
+                deadline=self.deadline,
+                progress=self.progress,
+                subject="the replay in Warp",
+            )
+        except JaxdoctorError as error:
+            answer, reason = None, f"{error}; {error.hint}"
+        if answer is None:
+            self.trouble.append(Skipped(subject=f"{outcome.subject}: the replay in Warp", reason=reason))
+            return None
+        return Trial(
+            source=outcome.subject,
+            precision=IN_WARP,
+            kind=Kind.NATIVE,
+            replays=answer.replays,
+            steps=answer.steps,
+            failed=answer.failed,
+            first_bad_step=answer.first_bad_step,
+            first_bad_field=answer.first_bad_field,
+            bad_fields=answer.bad_fields,
+            hidden=answer.hidden,
+            horizon=answer.horizon,
+            one_step_error=answer.one_step_error,
+        )
 
     def _compiled(self) -> tuple[Compiled, ...]:
         """The float32 replay under each of the flags, as far as the time goes."""

@@ -10,6 +10,10 @@ STEPS = 500
 """The least of each replay, where neither the user nor a scenario nor controls say how many."""
 
 
+MJX, WARP = "mjx", "warp"
+ENGINES = (MJX, WARP)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ask:
     """One rollout, and how closely to look at it."""
@@ -35,6 +39,9 @@ class Ask:
 
     time_limit: float = 300.0
     cache: bool = True
+    engine: str = MJX
+    """What steps the model besides MJX: "mjx" for nothing else, or "warp"."""
+
     cures: bool = True
     """Whether changes to a model that fails are tried, in what is left of the time limit."""
 

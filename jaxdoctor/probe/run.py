@@ -16,7 +16,7 @@ from jaxdoctor.machine.card import HERE
 from jaxdoctor.machine.judged import Machine, examine_machine
 from jaxdoctor.models.scenario import PREFIX, SCENARIOS
 from jaxdoctor.prescriptions.from_probe import prescribe
-from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.ask import ENGINES, Ask
 from jaxdoctor.probe.stages import Staged
 from jaxdoctor.probe.trials import assemble
 from jaxdoctor.probe.workers import after, prepare, replay
@@ -152,6 +152,7 @@ def _replayed(
         later = after(ask, machine, prepared, folder, deadline, progress)
         outcome = replace(outcome, xla_flags=later.environment({}).get("XLA_FLAGS") or "")
         outcome = later.completed(outcome, cures=ask.cures and expected is None)
+        answers = replace(answers, skipped=(*answers.skipped, *later.trouble))
     model = answers.prepared.model
     facts = [outcome] if model is None else [model, outcome]
     return Examined(
@@ -170,6 +171,8 @@ def check(ask: Ask) -> None:
     """
     if ask.level not in LEVELS:
         raise UsageError(f"there is no level {ask.level}", hint="1 the machine, 2 a rollout, 3 a closer look")
+    if ask.engine not in ENGINES:
+        raise UsageError(f"there is no engine {ask.engine}", hint=f"--engine takes {' or '.join(ENGINES)}")
     counts = {"--steps": ask.steps, "--replays": ask.replays, "--batch": ask.batch}
     for option, value in counts.items():
         if value is not None and value < 1:

@@ -16,7 +16,7 @@ from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import BF16, F32, TF32, Precision, Rounding
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.after import After
-from jaxdoctor.probe.ask import Ask, replays_of
+from jaxdoctor.probe.ask import WARP, Ask, replays_of
 from jaxdoctor.probe.unfinished import Unfinished, Watched
 from jaxdoctor.replay.compile_limit import CompileLimitError
 from jaxdoctor.replay.plan import (
@@ -137,6 +137,7 @@ def after(
         environment=lambda variables: replaying.environment(variables, fuses=replaying.depth < DEEP),
         progress=progress,
         replays=replaying.replays,
+        warp=ask.engine == WARP,
         compilers=replaying.compilers() if ask.level > 2 else (),  # noqa: PLR2004 (levels are numbers)
     )
 

@@ -180,6 +180,15 @@ class PartingPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WarpPlan:
+    """What MuJoCo Warp replays."""
+
+    batch: int
+    deadline: float
+    """The moment of `time.monotonic()` at which it begins no further step."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SweepPlan:
     """What the emulation is asked."""
 
@@ -275,3 +284,6 @@ PARTING: Task[[str, PartingPlan], tuple[str, float] | None] = Task(
     "jaxdoctor.replay.parting_field:first_field"
 )
 """Names the first field in which MJX parts from C, and by how much; the worker is in x64."""
+
+WARP: Task[[str, WarpPlan], Judgement | None] = Task("jaxdoctor.replay.warp:replay")
+"""Replays the recording in MuJoCo Warp and holds it against C."""

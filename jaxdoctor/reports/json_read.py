@@ -221,6 +221,7 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         timestep=entry.get("timestep"),
         parting=_parting(entry.get("parting")),
         cures=tuple(Cure(**cure) for cure in entry.get("cures", ())),
+        warp=None if entry.get("warp") is None else _trial(entry["warp"]),
         xla_flags=entry.get("xla_flags", ""),
         compiled=tuple(Compiled(**run) for run in entry.get("compiled", ())),
         culprits=tuple(entry.get("culprits", ())),

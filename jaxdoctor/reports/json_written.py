@@ -270,6 +270,7 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "timestep": outcome.timestep,
         "parting": None if outcome.parting is None else _parting(outcome.parting),
         "cures": [_cure(cure) for cure in outcome.cures],
+        "warp": None if outcome.warp is None else _trial(outcome.warp),
         "xla_flags": outcome.xla_flags,
         "compiled": [_compiled(run) for run in outcome.compiled],
         "culprits": outcome.culprits,

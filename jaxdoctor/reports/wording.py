@@ -363,11 +363,12 @@ def worth_showing(outcome: Outcome) -> list[Trial]:
     """Native and named trials, and of a sweep over bare widths only those beside the required one."""
     edge = outcome.required_bits
     near = set() if edge is None else {edge - 1, edge}
-    return [
+    shown = [
         trial
         for trial in outcome.trials
         if not trial.precision.name.isdecimal() or trial.precision.mantissa_bits in near
     ]
+    return shown if outcome.warp is None else [*shown, outcome.warp]
 
 
 def dtypes(checkpoint: Checkpoint) -> str:

@@ -10,7 +10,16 @@ from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.outcome import Growth, Parting, RolledInC, StepInC, Verdict
 from jaxdoctor.probe import after as module
 from jaxdoctor.probe.after import After
-from jaxdoctor.replay.plan import CURES_IN_C, CURES_IN_MJX, NATIVE, PARTING, Judgement, Lane, NativeReplay
+from jaxdoctor.replay.plan import (
+    CURES_IN_C,
+    CURES_IN_MJX,
+    NATIVE,
+    PARTING,
+    WARP,
+    Judgement,
+    Lane,
+    NativeReplay,
+)
 from tests.outcomes import outcome
 
 CONE, SOLVER, STEP = 'cone="pyramidal"', 'solver="CG"', 'timestep="0.001"'
@@ -128,18 +137,23 @@ def test_what_comes_after_never_costs_the_outcome(monkeypatch, ends):
     assert found == ill
 
 
-def test_the_float32_replay_is_compiled_under_each_of_the_flags(monkeypatch):
-    """A worker that dies leaves its flags out."""
-    judgement = Judgement(
+def judged(**fields):
+    return Judgement(
         lane=Lane(),
         replays=16,
         steps=50,
         failed=2,
         first_bad_step=7,
-        first_bad_field="qLD",
-        bad_fields=(),
+        first_bad_field="qacc",
+        bad_fields=("qacc",),
         hidden=0,
+        **fields,
     )
+
+
+def test_the_float32_replay_is_compiled_under_each_of_the_flags(monkeypatch):
+    """A worker that dies leaves its flags out."""
+    judgement = judged()
     answers = iter([NativeReplay(judgement=judgement), WorkerError("it died", hint="")])
     workers = Workers({NATIVE: lambda _: next(answers)})
     monkeypatch.setattr(module, "run", workers)
@@ -154,5 +168,30 @@ def test_the_float32_replay_is_compiled_under_each_of_the_flags(monkeypatch):
 
     found = later.completed(outcome(), cures=True)
 
-    assert [(run.flags, run.failed, run.first_bad_field) for run in found.compiled] == [("--quick", 2, "qLD")]
+    assert [(run.flags, run.failed, run.first_bad_field) for run in found.compiled] == [
+        ("--quick", 2, "qacc")
+    ]
     assert all(plan.replays == 16 and not plan.is_reference for _, plan in workers.asked)
+
+
+def with_warp(monkeypatch, answer):
+    workers = Workers({WARP: answer})
+    monkeypatch.setattr(module, "run", workers)
+    later = After(folder="", deadline=time.monotonic() + 100, batch=16, environment=dict, warp=True)
+    return later.completed(outcome(), cures=True), later.trouble
+
+
+def test_warps_replay_becomes_a_trial_of_its_own(monkeypatch):
+    found, trouble = with_warp(monkeypatch, judged(horizon=40.0, one_step_error=2e-7))
+
+    assert not trouble
+    assert (found.warp.precision.name, found.warp.failed, found.warp.horizon) == ("warp", 2, 40.0)
+    assert found.verdict is Verdict.HEALTHY
+
+
+@pytest.mark.parametrize("answer", [WorkerError("it died", hint="install it"), None])
+def test_a_warp_that_does_not_answer_was_not_examined(monkeypatch, answer):
+    found, (skipped,) = with_warp(monkeypatch, answer)
+
+    assert found.warp is None
+    assert skipped.subject == "hand.xml: the replay in Warp"

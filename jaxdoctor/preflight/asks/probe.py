@@ -63,6 +63,7 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         time_limit=seconds,
         cache=entry.cache,
         cures=entry.cures,
+        engine=entry.engine,
         priced=entry.price,
         attribute=entry.attribute,
     )
