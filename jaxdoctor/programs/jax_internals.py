@@ -285,8 +285,9 @@ def frames(eqn: core.JaxprEqn) -> tuple[Any, ...]:
 
 
 def is_backward(eqn: core.JaxprEqn) -> bool:
-    """Whether the equation belongs to the backward pass of a gradient, by the names that JAX stacks on it."""
-    return "transpose(" in str(eqn.source_info.name_stack)
+    """Whether the equation belongs to the backward pass of a gradient, by the transforms that JAX notes."""
+    # Written out, the stack is empty up to jax 0.6 while no function in it has a name.
+    return any(getattr(each, "name", None) == "transpose" for each in eqn.source_info.name_stack.stack)
 
 
 def source_file(jaxpr: core.Jaxpr) -> str:
