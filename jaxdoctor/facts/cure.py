@@ -20,7 +20,7 @@ class Cure:
     """In the words of the file: 'cone="pyramidal"'."""
 
     failed: int | None = None
-    """Replays that failed with it; None: it was not tried, for want of time."""
+    """Replays that failed with it; None: it was not tried, for want of time or because another mended it."""
 
     replays: int = 0
     instead_of: int = 0
@@ -41,7 +41,7 @@ def advice(cures: Sequence[Cure]) -> str | None:
     if not tried:
         return None
     untried = [cure.change for cure in cures if cure.failed is None]
-    left = f"; not tried for want of time: {', '.join(untried)}" if untried else ""
+    left = f"; not tried: {', '.join(untried)}" if untried else ""
     return _outcome_of(tried) + left
 
 

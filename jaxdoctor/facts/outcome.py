@@ -93,6 +93,10 @@ class StepInC:
     """Short names: "BADQACC"."""
 
 
+BEGUN_APART = 0.02
+"""The share of steps that differ because a contact begins in one engine a step earlier than in the other."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Parting:
     """How far MJX at x64 is from MuJoCo in C after one step from the same state, and over the rollout."""
@@ -119,6 +123,11 @@ class Parting:
     """The first in pipeline order that parts: "qfrc_passive"; None: not looked for, or not found."""
 
     field_error: float | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether more steps differ than those in which the two begin a contact one step apart."""
+        return self.parted > BEGUN_APART * self.steps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,7 +81,7 @@ class After:
                 outcome = replace(outcome, warp=self._warp(outcome))
             if cures:
                 outcome = replace(outcome, cures=self._cures(outcome))
-            if outcome.parting is not None and outcome.parting.parted:
+            if outcome.parting is not None and outcome.parting.is_plain:
                 outcome = replace(outcome, parting=self._field(outcome.parting))
             if self.compilers:
                 outcome = replace(outcome, compiled=self._compiled())

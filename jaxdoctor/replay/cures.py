@@ -28,6 +28,9 @@ STEPS_BEFORE = 5
 
 STEPS_AFTER = 25
 
+NEARBY = 0.01
+"""So much faster or slower are the states around one that fails."""
+
 IN_C = "MuJoCo in C"
 
 
@@ -132,19 +135,26 @@ class _Trying:
     def _window(self, free: Rollout) -> Recording:
         """From where each replay is tried: shortly before it fails, or, for the model's faults, the start."""
         ill = self._ill(free)
-        last = len(ill) - 1
-        first = np.where(ill.any(axis=0), ill.argmax(axis=0), last)
-        earliest = int(first.min())
-        rows = np.where(ill.any(axis=0), first, earliest)
-        start = np.maximum(rows - STEPS_BEFORE, 0) if self.plan.near else np.zeros_like(rows)
-        steps = STEPS_BEFORE + STEPS_AFTER if self.plan.near else min(int(rows.max()) + STEPS_AFTER, last + 1)
-        at = np.minimum(start[:, None] + np.arange(steps), self.recording.steps - 1)
-        replays = np.arange(self.plan.first, self.plan.first + self.plan.batch)
-        return replace(
-            self.recording,
-            starts={name: values[start, np.arange(len(start))] for name, values in free.states.items()},
-            ctrl=self.recording.ctrl[replays[:, None], at],
-        )
+        if self.plan.near:
+            return self._nearby(free, ill)
+        failed: npt.NDArray[np.bool_] = np.asarray(ill.any(axis=0))
+        steps = min(int(ill.argmax(axis=0)[failed].max(initial=0)) + STEPS_AFTER, len(ill))
+        part = slice(self.plan.first, self.plan.first + self.plan.batch)
+        starts = {name: values[part] for name, values in self.recording.starts.items()}
+        return replace(self.recording, starts=starts, ctrl=self.recording.ctrl[part, :steps])
+
+    def _nearby(self, free: Rollout, ill: npt.NDArray[np.bool_]) -> Recording:
+        """One bad spot is easily missed: the rows of healthy replays look at its surroundings."""
+        failed: npt.NDArray[np.bool_] = np.asarray(ill.any(axis=0))
+        failing = np.flatnonzero(failed) if failed.any() else np.arange(len(failed))
+        rows = np.where(failed, np.arange(len(failed)), np.resize(failing, len(failed)))
+        start = np.maximum(ill.argmax(axis=0)[rows] - STEPS_BEFORE, 0)
+        at = np.minimum(start[:, None] + np.arange(STEPS_BEFORE + STEPS_AFTER), self.recording.steps - 1)
+        starts = {name: values[start, rows].copy() for name, values in free.states.items()}
+        noise = 1 + NEARBY * np.random.default_rng(0).standard_normal(starts["qvel"].shape)
+        starts["qvel"] *= np.where(failed[:, None], 1.0, noise)
+        replays = self.plan.first + rows
+        return replace(self.recording, starts=starts, ctrl=self.recording.ctrl[replays[:, None], at])
 
     def _failed(self, ensemble: Ensemble, window: Recording) -> int:
         rollout = ensemble.roll_out(window, [Lane()], deadline=self.plan.deadline)[0]

@@ -80,27 +80,32 @@ def test_numbers_share_a_program_and_structure_needs_its_own(name, alike):
 
 
 def windowed(near):
-    """Two replays of four fail, after 40 and 3 of 60 steps."""
+    """Two replays of four fail, after 40 and 3 of 60 steps; the state says where it is from."""
     model = mujoco.MjModel.from_xml_string(mjcf(arm(1)))
     recording = record(model, replays=4, steps=60, seed=0)
     bad = np.zeros((60, 4, 1), bool)
     bad[40:, 1], bad[3:, 2] = True, True
-    states = {"qpos": np.arange(61.0)[:, None, None].repeat(4, axis=1)}
+    steps = np.arange(61.0)[:, None, None] + 100 * np.arange(4)[:, None]
     trying = object.__new__(_Trying)
     trying.recording, trying.aside, trying.plan = recording, (), plan(near=near)
-    return trying._window(Rollout(bad=bad, leaves=("qacc",), states=states, state=("qpos",)))
+    rollout = Rollout(
+        bad=bad, leaves=("qacc",), states={"qpos": steps, "qvel": steps.copy()}, state=("qpos", "qvel")
+    )
+    return recording, trying._window(rollout)
 
 
 def test_the_engines_faults_are_tried_from_shortly_before_each_fails():
-    """Healthy replays begin where the earliest does."""
-    window = windowed(near=True)
+    """The rows of healthy replays look at the surroundings of those that fail."""
+    _, window = windowed(near=True)
 
-    assert window.starts["qpos"].ravel().tolist() == [0, 35, 0, 0]
+    assert window.starts["qpos"].ravel().tolist() == [135, 135, 200, 200]
+    assert window.starts["qvel"].ravel()[1:3].tolist() == [135, 200]
+    assert 0 < abs(window.starts["qvel"][0, 0] - 135) < 0.05 * 135
     assert window.steps == 30
 
 
 def test_the_models_faults_are_tried_from_the_start():
-    window = windowed(near=False)
+    recording, window = windowed(near=False)
 
-    assert window.starts["qpos"].ravel().tolist() == [0, 0, 0, 0]
-    assert window.steps == 60
+    np.testing.assert_array_equal(window.starts["qpos"], recording.qpos)
+    np.testing.assert_array_equal(window.ctrl, recording.ctrl)

@@ -6,9 +6,6 @@ from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Parting
 from jaxdoctor.rules.rule import Hits, rule
 
-FEWEST = 0.02
-"""A share of steps below it is contacts that the two begin one step apart."""
-
 BY_CONTACT = frozenset({"ncon", "contact.dist", "nefc", "qfrc_constraint", "qacc"})
 """Fields of contact and solver, where MJX is known to find other contacts than C between convex shapes."""
 
@@ -52,7 +49,7 @@ def mjx_parts_from_mujoco(outcome: Outcome) -> Hits:
     - https://mujoco.readthedocs.io/en/stable/mjx.html#mjx-the-sharp-bits
     """
     parting = outcome.parting
-    if parting is None or parting.parted <= FEWEST * parting.steps:
+    if parting is None or not parting.is_plain:
         return
     field = "" if parting.field is None else f", first in {parting.field}"
     left = "" if parting.horizon is None else f"; a rollout parts at step {parting.horizon:g}"
