@@ -6,7 +6,7 @@ from jaxdoctor.checkpoints.scan import FAMILIES
 from jaxdoctor.rules.rule import RULES
 
 FACTS = {
-    "environment": {"Environment", "Deliveries", "Software"},
+    "environment": {"Environment", "Deliveries", "Software", "Bfloat16Use"},
     "precision": {"Outcome", "Demand"},
     "model": {"Model"},
     "values": {"Checkpoint", "Series"},

@@ -32,6 +32,9 @@ class Accelerator:
     tf32: bool | None = None
     """Whether its matrix units have TF32 (NVIDIA from compute capability 8.0 on)."""
 
+    bf16: bool | None = None
+    """Whether its matrix units multiply bfloat16; None: it is not known, or it is no card."""
+
     ecc: bool | None = None
     driver: str | None = None
     count: int = 1

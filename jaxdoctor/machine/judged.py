@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from jaxdoctor.facts.bfloat16 import in_settings
 from jaxdoctor.facts.delivery import SETTINGS, X64, Deliveries, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment, Software
 from jaxdoctor.facts.finding import Skipped
@@ -94,7 +95,7 @@ class Machine:
     @property
     def facts(self) -> tuple[Any, ...]:
         """What the rules judge."""
-        return self.environment, self.deliveries, self.software
+        return self.environment, self.deliveries, self.software, *in_settings(self.environment)
 
 
 def examine_machine(
@@ -278,4 +279,5 @@ def _accelerator(card: Card) -> Accelerator:
         memory_bytes=None if card.memory_gib is None else int(card.memory_gib * 2**30),
         fp64_ratio=card.fp64_ratio,
         tf32=card.tf32,
+        bf16=card.bf16,
     )

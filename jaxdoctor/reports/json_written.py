@@ -159,6 +159,7 @@ def _accelerator(chip: Accelerator) -> dict[str, Any]:
         "memory_bytes": chip.memory_bytes,
         "fp64_ratio": chip.fp64_ratio,
         "tf32": chip.tf32,
+        "bf16": chip.bf16,
         "ecc": chip.ecc,
         "driver": chip.driver,
         "count": chip.count,

@@ -12,10 +12,11 @@ import pytest
 
 from jaxdoctor.config.settings import Config, ScanEntry
 from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
 from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.facts.report import Report
 from jaxdoctor.preflight.memory import Memory
-from jaxdoctor.preflight.run import Choice, _demanding, preflight
+from jaxdoctor.preflight.run import Choice, _demanding, _for_cards, preflight
 from jaxdoctor.preflight.subjects import subjects
 from tests.paths import ROOT
 from tests.sample_reports import HAND, WALKER
@@ -318,6 +319,20 @@ def test_level_one_leaves_rollouts_out(place):
 def test_only_that_names_nothing_is_refused(place):
     with pytest.raises(UnknownNameError, match="no subject named 'runz'"):
         subjects(Config(path=place / "x", scans=(ScanEntry(path="runs"),)), 1, ("runz",))
+
+
+def test_bfloat16_is_judged_for_the_cards_of_the_configuration():
+    leaf = Leaf(path="w", dtype="bfloat16", shape=(2,))
+    one = Report(
+        command="preflight",
+        subject="x",
+        examined=1,
+        checkpoints=(Checkpoint(path="run/1", format="npz", leaves=(leaf,)),),
+    )
+
+    found = _for_cards(one, Config(cards=("t4", "h100", "here"))).findings
+
+    assert [(finding.code, finding.evidence["card"]) for finding in found] == [("JD130", "t4")]
 
 
 def test_a_demanded_margin_is_judged(place):

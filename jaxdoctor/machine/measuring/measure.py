@@ -76,5 +76,6 @@ def _accelerator(devices: Sequence[Any]) -> Accelerator:
         memory_bytes=(device.memory_stats() or {}).get("bytes_limit"),
         fp64_ratio=card.fp64_ratio if card else None,
         tf32=has_tf32(capability) if capability else False,
+        bf16=has_tf32(capability) if capability and capability[0].isdecimal() else None,
         count=len(devices),
     )
