@@ -337,6 +337,19 @@ class Recorded:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recompile:
+    """Why a step is compiled again though no array of its state changes."""
+
+    cause: str
+    """"n is a Python int: ..."."""
+
+    leaf: str | None = None
+    fix: str | None = None
+    certain: bool = False
+    """It happens at every call, and not only if the step is jitted in one way or its data are such."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaterError:
     """What a later call raises on what the first one returned."""
 
@@ -392,6 +405,12 @@ class Signature:
 
     call: Recorded | None = None
     """Of a script that was run: which of its calls this is."""
+
+    recompiles: tuple[Recompile, ...] = ()
+    """Causes of compiles that the arrays of the state do not show."""
+
+    unscaled_half: SourceLine | None = None
+    """Where a float16 gradient arises that nothing scales and nobody tests for finite values."""
 
     takes_gradient: bool = False
     """Whether the update computes a gradient."""
@@ -468,6 +487,8 @@ class Signature:
             yield "tree changes"
         if any(leaf.dtype_changes for leaf in self.leaves):
             yield "dtype drifts" if self.rounds is not None else "never settles"
+        if any(each.certain for each in self.recompiles):
+            yield "recompiles"
         if self.rounds is None and self.refused is None:
             yield "never settles"
         if any(change in WEAK_CHANGES for change in changes):

@@ -24,6 +24,10 @@ WRITTEN = {
 """Functions of jax that convert because somebody asked for it."""
 
 
+BACKWARD = "transpose("
+"""In the name that JAX gives to an equation of a backward pass."""
+
+
 @dataclass(eq=False)
 class Value:
     """One array of the program."""
@@ -62,6 +66,9 @@ class Op:
 
     inside_jax: bool = False
     """It stands in a function of jax's own."""
+
+    backward: bool = False
+    """It belongs to the backward pass of a gradient."""
 
 
 class Graph:
@@ -110,6 +117,7 @@ class Graph:
             implicit=eqn.primitive.name == "convert_element_type" and not _was_written(eqn),
             calls=context.calls,
             inside_jax=context.inside_jax,
+            backward=context.backward or BACKWARD in str(eqn.source_info.name_stack),
         )
         op.outputs = tuple(_value(variable, made=op) for variable in eqn.outvars)
         self.ops.append(op)
@@ -169,6 +177,9 @@ class Context:
 
     frames: tuple[Any, ...] = ()
     calls: tuple[str, ...] = ()
+    backward: bool = False
+    """It is a part of a backward pass."""
+
     inside_jax: bool = False
     """It is a function of jax's own, whose cached trace may carry the lines of another call."""
 
@@ -177,14 +188,15 @@ class Context:
         if self.inside_jax:
             return self
         frames = user_frames(eqn)
-        return Context(frames or self.frames, self.calls)
+        return Context(frames or self.frames, self.calls, self.backward)
 
     def into(self, eqn: Any, inner: Any) -> Context:
         """The context inside the program that an equation holds."""
         own = eqn.primitive.name in jax_internals.JITTED and not is_users(jax_internals.source_file(inner))
         name = eqn.params.get("name") or eqn.primitive.name
         calls = self.calls if own or self.inside_jax else (*self.calls, str(name))
-        return Context(self.frames, calls, inside_jax=self.inside_jax or own)
+        backward = self.backward or BACKWARD in str(eqn.source_info.name_stack)
+        return Context(self.frames, calls, backward, inside_jax=self.inside_jax or own)
 
 
 def _was_written(eqn: Any) -> bool:

@@ -37,6 +37,8 @@ def no_fixed_point(signature: Signature) -> Hits:
     """
     if signature.rounds is not None or signature.refused is not None or signature.raises is not None:
         return
+    if any(each.certain for each in signature.recompiles) and not signature.drifting:
+        return
     changed = [leaf.path for leaf in signature.drifting]
     first = f", {changed[0]} among them" if changed else ""
     yield Hit(

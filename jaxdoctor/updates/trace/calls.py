@@ -81,7 +81,12 @@ def _subject(
     made = joined(plain, pick, parts)
     states = [values[index] for index in parts]
     return Traced(
-        **{**vars(made), "learns": holds_optimizer(states), "order": names_of(call.function, len(call.args))}
+        **{
+            **vars(made),
+            "learns": holds_optimizer(states),
+            "filter_jit": call.kind == "filter_jit",
+            "order": names_of(call.function, len(call.args)),
+        }
     )
 
 

@@ -14,7 +14,7 @@ import jax
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.parameters import Parameter
-from jaxdoctor.facts.signature import LaterError, LeafSignature, Signature, UpdateCounter
+from jaxdoctor.facts.signature import LaterError, LeafSignature, Recompile, Signature, UpdateCounter
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import shorten
 from jaxdoctor.programs.graph import Graph
@@ -24,9 +24,10 @@ from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.counters import counters_of
 from jaxdoctor.updates.trace.cures import cured, with_start
 from jaxdoctor.updates.trace.forms import settled
-from jaxdoctor.updates.trace.gradients import takes_gradient
+from jaxdoctor.updates.trace.gradients import takes_gradient, unscaled_half
 from jaxdoctor.updates.trace.located import located
 from jaxdoctor.updates.trace.rounds import Round, loop_error
+from jaxdoctor.updates.trace.statics import recompiles
 from jaxdoctor.updates.trace.target import Traced, build, find, first_line, raised
 from jaxdoctor.updates.trace.transfer import Reading
 from jaxdoctor.updates.trace.tree import Static, abstract, compare
@@ -73,17 +74,19 @@ class Story:
     loop_error: str | None = None
     failure: Exception | None = None
     leaves: tuple[LeafSignature, ...] = ()
+    recompiles: tuple[Recompile, ...] = ()
 
     def tell(self, make: Callable[[], Traced]) -> list[Any]:
         """Builds and traces. Returns the arrays whose values, when known, say where counters begin."""
-        self.subject = make()
-        course = settled(self.subject)
+        self.subject = given = make()
+        course = settled(given)
         self.subject = subject = course.subject
         self.rounds, self.settled, self.failure = course.rounds, course.settled, course.failure
         first = course.rounds[0]
         if first.before.key != first.after.key:
             self.loop_error = loop_error(subject, first, course.pick)
         # Here and not later: what the update closes over may be traced arrays, which live no longer.
+        self.recompiles = recompiles(course, given)
         self.leaves = cured(course, tuple(located(course)), is_transform=subject.params is not None)
         return [*_values(subject.state), *first.closed.consts]
 
@@ -168,7 +171,9 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         notes=story.subject.notes,
         inner=tuple(story.subject.inner.values()),
         raises=_raised_later(story, target),
-        takes_gradient=takes_gradient(first.closed.jaxpr),
+        takes_gradient=takes_gradient(graph),
+        unscaled_half=None if story.subject.params is not None else unscaled_half(graph, first.closed.jaxpr),
+        recompiles=story.recompiles,
     )
 
 

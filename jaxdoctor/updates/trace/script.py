@@ -14,10 +14,11 @@ from types import CodeType, FrameType, ModuleType
 from typing import NoReturn
 
 from jaxdoctor.errors import NothingExaminedError, UsageError
-from jaxdoctor.facts.signature import Recorded, Signature
+from jaxdoctor.facts.signature import Recompile, Recorded, Signature
 from jaxdoctor.programs.authors import is_users, shorten
 from jaxdoctor.updates.script_plan import ScriptPlan
 from jaxdoctor.updates.trace.record import Entry, Recorder, Stop
+from jaxdoctor.updates.trace.statics import of_shapes
 from jaxdoctor.updates.trace.target import first_line
 from jaxdoctor.workers.progress import Progress
 
@@ -191,7 +192,28 @@ def _signature(plan: ScriptPlan, recorder: Recorder, entry: Entry, ending: Endin
         compiled=tuple(entry.compiled),
         counted=plan.calls is not None,
     )
-    return replace(entry.signature, target=plan.subject, call=recorded, notes=tuple(_notes(entry, ending)))
+    names = entry.subject.data if entry.subject is not None else ()
+    causes = (*entry.signature.recompiles, *of_shapes(entry.shapes, names, entry.compiled))
+    return replace(
+        entry.signature,
+        target=plan.subject,
+        call=recorded,
+        notes=tuple(_notes(entry, ending)),
+        recompiles=causes or tuple(_unforeseen(entry)),
+    )
+
+
+def _unforeseen(entry: Entry) -> Iterator[Recompile]:
+    """Compiles that were counted and that neither the state's types nor the data's asked for."""
+    assert entry.signature is not None
+    expected = (entry.signature.rounds or 0) + 1
+    late = [str(index + 1) for index, compiled in enumerate(entry.compiled) if compiled and index >= expected]
+    if late and entry.signature.rounds is not None and entry.kind != "loop":
+        yield Recompile(
+            cause=f"XLA compiled at call {', '.join(late)} too, though the types had settled",
+            fix="JAX_EXPLAIN_CACHE_MISSES=1 python "
+            f"{entry.file} says what differs: often a static argument or a function made anew",
+        )
 
 
 def _notes(entry: Entry, ending: Ending | None) -> Iterator[str]:

@@ -54,6 +54,9 @@ class Traced:
     inner: dict[tuple[Any, ...], InnerDrift] = field(default_factory=dict)
     """Loops and conditions inside it that were refused and mended, found while it is traced."""
 
+    filter_jit: bool = False
+    """Equinox jits it: whatever is no array is static."""
+
     learns: bool = False
     """An optimizer's state is among its state."""
 

@@ -86,9 +86,13 @@ def test_a_jitted_method_under_absl_is_judged_with_its_line():
 
 def test_compiles_are_counted_for_real():
     """A last batch of another size compiles once more, and `jax` says so too."""
-    _, signature = ran(SCRIPTS / "haiku_script.py", calls=5)
+    report, signature = ran(SCRIPTS / "haiku_script.py", calls=5)
 
     assert signature.call.compiled == (True, False, False, True, False)
+    (finding,) = report.findings
+    assert finding.message == (
+        "call 4 has batch as float32[7,4], call 1 as float32[16,4]: XLA compiled there"
+    )
 
 
 def test_a_call_can_be_named():
