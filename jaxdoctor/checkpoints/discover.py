@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -195,22 +195,20 @@ def _unseen(found: Candidate) -> str:
 
 
 def recognized(found: Candidate) -> str | None:
-    """The name of the first reader that knows the path.
+    """The name of the first reader that knows the path. A suffix decides nothing."""
+    for name, recognizes in recognizers(folders=found.is_folder):
+        try:
+            if recognizes(found):
+                return name
+        except (OSError, ValueError):
+            continue
+    return None
 
-    A suffix decides nothing. Where it is the name of a reader, that one looks first, which saves loading all
-    the others to judge a single "model.npz".
-    """
-    hint = found.suffix.removeprefix(".")
-    if hint in READERS.names() and _knows(READERS.load(hint), found):
-        return hint
-    return next((name for name, reader in readers() if _knows(reader, found)), None)
 
-
-def _knows(reader: Reader, found: Candidate) -> bool:
-    try:
-        return reader.recognizes(found)
-    except (OSError, ValueError):
-        return False
+@lru_cache(maxsize=2)
+def recognizers(*, folders: bool) -> tuple[tuple[str, Callable[[Candidate], bool]], ...]:
+    """The question of every reader of folders, or of files, in the order in which they are asked."""
+    return tuple((name, reader.recognizes) for name, reader in readers() if reader.folders is folders)
 
 
 @lru_cache(maxsize=1)

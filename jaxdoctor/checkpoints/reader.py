@@ -30,6 +30,9 @@ class Reader:
             one is returned, with the damage in `Contents.faults`.
     """
 
+    folders: bool = False
+    """Whether its checkpoints are folders, so that it is never asked about a file. False: they are files."""
+
     order: int = 50
     """Readers are asked in this order; a format that another one contains says a smaller number."""
 

@@ -39,6 +39,8 @@ def dangling_pointers(folder: Candidate, saves: Sequence[str]) -> Iterator[tuple
         saves: the names in it that are saves or hold some; without any, only Megatron's and verl's own
             file is believed.
     """
+    if not saves and not any(map(folder.has, NUMBERED)):
+        return
     saves = sorted(saves, key=lambda name: step_of(Path(name)) or 0)
     names = set(os.listdir(folder.spelled))  # noqa: PTH208 (names are what is compared)
     for name in sorted(names & {*NUMBERED, *NAMED, TENSORFLOW} | {n for n in names if LINKS.fullmatch(n)}):

@@ -24,6 +24,9 @@ BINARY = re.compile(
 )
 """The only files of that suffix that are taken for a checkpoint's; others hold firmware, images, tables."""
 
+OTHERS = frozenset({".gguf", ".onnx", ".joblib"})
+"""Of the suffixes of other formats, those under which people keep models beside checkpoints."""
+
 DENIED = "permission denied"
 
 
@@ -49,10 +52,9 @@ def unrecognized(found: Candidate, suffixes: frozenset[str], *, named: bool = Fa
         suffixes: those of all readers.
         named: whether the user named this very file.
     """
-    other = foreign_format(found)
-    models = other in {"GGUF", "ONNX"}
-    if not (named or models or _is_called_like_one(found, suffixes)):
+    if not (named or _is_called_like_one(found, suffixes)):
         return None
+    other = foreign_format(found)
     if not found.head and found.size and not os.access(found.spelled, os.R_OK):
         return Unrecognized(reason=DENIED)
     error = placeholder(found) or _damage(found, suffixes, other)
@@ -66,7 +68,7 @@ def unrecognized(found: Candidate, suffixes: frozenset[str], *, named: bool = Fa
 def _is_called_like_one(found: Candidate, suffixes: frozenset[str]) -> bool:
     if found.suffix == ".bin":
         return BINARY.fullmatch(found.name) is not None
-    return found.suffix in suffixes or found.suffix == ".joblib"
+    return found.suffix in suffixes or found.suffix in OTHERS or found.head.startswith(gguf.MAGIC)
 
 
 def _damage(found: Candidate, suffixes: frozenset[str], other: str | None) -> DamagedError | None:

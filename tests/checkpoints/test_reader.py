@@ -42,7 +42,7 @@ def toy(tmp_path, monkeypatch):
     (tmp_path / "toy_reader.py").write_text(TOY)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(READERS, "_modules", {"toy": "toy_reader", **READERS._found()})
-    caches = (discover.readers, discover.suffixes, discover.unfinished_names)
+    caches = (discover.readers, discover.recognizers, discover.suffixes, discover.unfinished_names)
     for cache in caches:
         cache.cache_clear()
     yield

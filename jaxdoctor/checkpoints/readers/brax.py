@@ -69,4 +69,4 @@ def _configs(path: Path, budget: Budget, notes: Notes) -> dict[str, Any]:
     return found
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=30)
+READER = Reader(recognizes=_recognizes, read=_read, order=30, folders=True)

@@ -41,4 +41,4 @@ def _read(path: Path, budget: Budget) -> Contents:
     )
 
 
-READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False)
+READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False, folders=True)

@@ -41,4 +41,4 @@ def _read(path: Path, budget: Budget) -> Contents:
     return read_checkpoint(path, budget)
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=45)
+READER = Reader(recognizes=_recognizes, read=_read, order=45, folders=True)

@@ -69,4 +69,4 @@ def _names(node: Any, above: tuple[str, ...]) -> Iterator[str]:
         yield "/".join(above)
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=35)
+READER = Reader(recognizes=_recognizes, read=_read, order=35, folders=True)

@@ -221,5 +221,10 @@ def _insist_whole(path: Path, names: set[str], found: Tensors) -> None:
 
 
 READER = Reader(
-    recognizes=_recognizes, read=_read, order=30, restored_by_jax=False, unfinished=(unfinished.TRANSFORMERS,)
+    recognizes=_recognizes,
+    read=_read,
+    order=30,
+    restored_by_jax=False,
+    unfinished=(unfinished.TRANSFORMERS,),
+    folders=True,
 )

@@ -23,4 +23,4 @@ def _read(path: Path, budget: Budget) -> Contents:
     return read_checkpoint(path, budget)
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=40)
+READER = Reader(recognizes=_recognizes, read=_read, order=40, folders=True)

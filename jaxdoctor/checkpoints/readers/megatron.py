@@ -77,4 +77,4 @@ def _stages(path: Path) -> dict[int, dict[int, Path]]:
     return stages
 
 
-READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False)
+READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False, folders=True)

@@ -16,4 +16,4 @@ def _read(path: Path, budget: Budget) -> Contents:
     return read_checkpoint(path, budget)
 
 
-READER = Reader(recognizes=is_checkpoint, read=_read, unfinished=(unfinished.ORBAX,))
+READER = Reader(recognizes=is_checkpoint, read=_read, unfinished=(unfinished.ORBAX,), folders=True)

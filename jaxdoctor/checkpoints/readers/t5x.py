@@ -174,4 +174,4 @@ def _folder(path: Path, spec: Mapping[str, Any]) -> str:
     return folder.relative_to(path).as_posix()
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=20, unfinished=(unfinished.T5X,))
+READER = Reader(recognizes=_recognizes, read=_read, order=20, unfinished=(unfinished.T5X,), folders=True)

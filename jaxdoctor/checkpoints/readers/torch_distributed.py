@@ -20,4 +20,4 @@ def _read(path: Path, budget: Budget) -> Contents:
     )
 
 
-READER = Reader(recognizes=is_distributed, read=_read, restored_by_jax=False)
+READER = Reader(recognizes=is_distributed, read=_read, restored_by_jax=False, folders=True)

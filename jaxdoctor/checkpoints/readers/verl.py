@@ -56,4 +56,4 @@ def _missing_kinds(kinds: set[str]) -> Iterator[MissingError]:
         )
 
 
-READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False)
+READER = Reader(recognizes=_recognizes, read=_read, restored_by_jax=False, folders=True)
