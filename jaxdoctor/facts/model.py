@@ -93,6 +93,16 @@ class Servo:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Slippery:
+    """Two geoms whose contact is computed with friction, and has next to none."""
+
+    first: SourceLocation
+    second: SourceLocation
+    friction: float
+    """The sliding friction of their contact."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SelfDriven:
     """An actuator whose force grows with the velocity that it drives, by more than damping takes away."""
 
@@ -206,6 +216,7 @@ class Model:
     joints: tuple[Joint, ...] = ()
     servos: tuple[Servo, ...] = ()
     self_driven: tuple[SelfDriven, ...] = ()
+    slippery: tuple[Slippery, ...] = ()
     loops: tuple[Loop, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     limit_violations: tuple[LimitViolation, ...] = ()

@@ -73,7 +73,7 @@ class Trial:
     """Replays in one program, where that is not what the probe was asked for: 1."""
 
     horizon: float | None = None
-    """Median steps until the state leaves the x64 replay by the tolerance; None: it never did."""
+    """Median steps until the state leaves the x64 replay by the tolerance, or, at x64, C's; None: never."""
 
     shadow_horizon: float | None = None
     """The same after disturbing the start state by one float32 unit roundoff: chaos, not damage."""

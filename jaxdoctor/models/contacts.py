@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import mujoco
@@ -27,6 +27,30 @@ def geom_pairs(model: Any) -> Iterator[tuple[int, int, int]]:
             ordered = _ordered(model, int(one), int(other))
             if ordered not in explicit:
                 yield *ordered, -1
+
+
+LEAST_FRICTION = 1e-3
+"""Sliding friction below it is meant as none: polished ice has 0.02."""
+
+
+def without_friction(model: Any, pairs: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, float]]:
+    """Pairs whose contact has a dimension for friction and next to no friction, with how much.
+
+    Args:
+        model: the compiled model.
+        pairs: as `geom_pairs` gives them.
+    """
+    for first, second, pair in pairs:
+        if pair >= 0:
+            dimension, friction = model.pair_dim[pair], model.pair_friction[pair, 0]
+        else:
+            higher = int(np.sign(model.geom_priority[first] - model.geom_priority[second]))
+            # Of two geoms alike in priority the larger value counts, else that of the one that has it.
+            geoms = {1: [first], -1: [second], 0: [first, second]}[higher]
+            dimension = model.geom_condim[geoms].max()
+            friction = model.geom_friction[geoms, 0].max()
+        if dimension > 1 and friction < LEAST_FRICTION:
+            yield first, second, float(friction)
 
 
 def _ordered(model: Any, one: int, other: int) -> tuple[int, int]:

@@ -8,10 +8,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap
+from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap, Slippery
 from jaxdoctor.models.compile import warnings_heard
 from jaxdoctor.models.constraints import constraints, is_disabled
-from jaxdoctor.models.contacts import geom_pairs
+from jaxdoctor.models.contacts import geom_pairs, without_friction
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inertia import inertias, judged_mass_matrix
 from jaxdoctor.models.mass_matrix import is_matrix_product
@@ -57,6 +57,10 @@ def _inspected(model: Any, spots: ElementLines, argument: str, seed: int) -> Mod
         joints=tuple(inertias(model, spots, chosen)),
         servos=tuple(servos(model, spots, _contacts(model, start))),
         self_driven=tuple(self_driven(model, spots)),
+        slippery=tuple(
+            Slippery(first=spots.at("geom", first), second=spots.at("geom", second), friction=friction)
+            for first, second, friction in without_friction(model, pairs)
+        ),
         loops=tuple(_loops(model, spots, start)),
         overlaps=tuple(_overlaps(model, spots, start)),
         limit_violations=tuple(_limit_violations(model, spots, start)),

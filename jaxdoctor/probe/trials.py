@@ -112,11 +112,14 @@ class _Trials:
         precision = self._precision(setting)
         # A CPU computes in float32, so this is to the last bit what the emulation compared with x64.
         alike = self._named.get(precision)
+        # Float64 has nothing above it to be compared with but MuJoCo's own rollout in C.
+        parting = replay.parting
+        left = alike.horizon if alike else parting.horizon if parting else None
         return self._trial(
             precision,
             Kind.NATIVE,
             judgement,
-            horizon=alike.horizon if alike else None,
+            horizon=left,
             one_step_error=alike.one_step_error if alike else None,
             seconds_per_step=replay.seconds_per_step,
             compile_seconds=replay.compile_seconds,

@@ -74,7 +74,7 @@ def mjx_parts_from_mujoco(outcome: Outcome) -> Hits:
 
 def _fix(parting: Parting) -> str:
     if parting.field in {"qvel", "qpos", "act"}:
-        return 'integrator="Euler", or feedback on joints instead of tendons'
+        return 'compare integrator="Euler", or feedback on joints instead of tendons; neither was tried'
     if parting.field in BY_CONTACT:
-        return "more iterations, or spheres and capsules in place of boxes and meshes"
+        return "compare more iterations, or spheres and capsules in place of meshes; neither was tried"
     return "compare one step with MuJoCo in C before you trust a policy from MJX"
