@@ -1,5 +1,6 @@
 """Every model that MJX ships goes through a probe, and each gets an answer."""
 
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.machine.judged import examine_machine
 from jaxdoctor.probe.ask import Ask
-from jaxdoctor.probe.run import _examine
+from jaxdoctor.probe.run import examine
 from jaxdoctor.workers.progress import SILENT
 
 SHIPPED = Path(find_spec("mujoco.mjx").submodule_search_locations[0]) / "test_data"
@@ -48,7 +49,7 @@ def test_a_model_that_mjx_ships_gets_an_answer(machine, name):
     )
 
     try:
-        outcome = _examine(ask, machine, SILENT).outcome
+        outcome = examine(ask, machine, time.monotonic() + PATIENCE, SILENT).outcome
     except UnsupportedModelError as refusal:
         assert REFUSED[name] in str(refusal)  # noqa: PT017 (what refuses depends on MuJoCo's version)
         assert not mujoco.__version__.startswith("3") or name == "ray.xml"
