@@ -454,13 +454,6 @@ class Checkpoint:
             return False
         return not any(NETWORK & set(re.split(r"[\W_\d]+", leaf.path.lower())) for leaf in self.leaves)
 
-    @property
-    def trained(self) -> bool:
-        """Whether it was saved after training began, as far as its step and its counts tell: else True."""
-        counts = [counter.value for counter in self.counters if counter.updates]
-        known = counts or ([] if self.step is None else [self.step])
-        return not known or any(value != 0 for value in known)
-
     def faults_of(self, kind: str) -> tuple[Fault, ...]:
         """The faults of one kind."""
         return tuple(fault for fault in self.faults if fault.kind == kind)

@@ -9,6 +9,9 @@ from jaxdoctor.facts.series import Series
 from jaxdoctor.rules.rule import Hits, rule
 
 TIMES = 100
+FAR = 10
+"""Times the others' median: what a layer that began at zero does not reach by training."""
+
 QUIET = 1.1
 """The other kernels' median must have changed by less than this factor."""
 
@@ -21,7 +24,7 @@ def norm_jumped(series: Series) -> Hits:
 
     The root mean square of a kernel, a hundred times or a hundredth of what it was in the checkpoint
     before, while half of the other kernels changed by less than a tenth. Biases, embeddings, adapters,
-    masks and kernels that were zero are left out.
+    masks, kernels that were zero and those that grow from almost nothing are left out.
 
     ## Why it matters
 
@@ -47,7 +50,10 @@ def norm_jumped(series: Series) -> Hits:
         ratios = _ratios(before, after)
         for leaf, old, new in _jumps(ratios):
             others = sorted(max(b / a, a / b) for other, a, b in ratios if other is not leaf)
-            if others and others[len(others) // 2] < QUIET:
+            usual = sorted(a for other, a, _ in ratios if other is not leaf)
+            if not others or _grows_from_nothing(old, new, usual[len(usual) // 2]):
+                continue
+            if others[len(others) // 2] < QUIET:
                 yield _hit(before, after, leaf, old, new, others[len(others) // 2])
 
 
@@ -68,6 +74,11 @@ def _ratios(before: Checkpoint, after: Checkpoint) -> list[tuple[Leaf, float, fl
 
 def _jumps(ratios: list[tuple[Leaf, float, float]]) -> list[tuple[Leaf, float, float]]:
     return [one for one in ratios if max(one[2] / one[1], one[1] / one[2]) >= TIMES]
+
+
+def _grows_from_nothing(old: float, new: float, usual: float) -> bool:
+    """Whether it began at zero, as output layers do and their averages, and is of no unusual size yet."""
+    return old < usual / TIMES and new < usual * FAR
 
 
 def _hit(before: Checkpoint, after: Checkpoint, leaf: Leaf, old: float, new: float, others: float) -> Hit:

@@ -16,6 +16,9 @@ SMALLEST = 32
 FEWEST_NEIGHBOURS = 2
 """Where no step says that the network was trained; else one is enough."""
 
+MANY_UPDATES = 10
+"""After so many a layer that starts at zero has left it."""
+
 MOST_SHARE = 0.1
 """Of the kernels may be zero, besides one. Where more are, zero is how the model starts."""
 
@@ -28,7 +31,7 @@ def zero_kernel(checkpoint: Checkpoint) -> Hits:
 
     A matrix or a filter among the parameters of which every value that was read is zero, beside others
     that are not. Left out: biases, masks, embeddings, adapters, layers whose copies in every
-    block are zero, the first step, and models in which more than a tenth of the kernels is zero.
+    block are zero, the first ten updates, and models in which more than a tenth of the kernels is zero.
 
     ## Why it matters
 
@@ -51,7 +54,7 @@ def zero_kernel(checkpoint: Checkpoint) -> Hits:
     """
     kernels = [leaf for leaf in checkpoint.leaves if is_kernel(leaf) and leaf.statistics is not None]
     zero = [leaf for leaf in kernels if leaf.statistics is not None and leaf.statistics.all_zero]
-    if not zero or not checkpoint.trained or checkpoint.holds_tables:
+    if not zero or checkpoint.holds_tables or _updates(checkpoint) < MANY_UPDATES:
         return
     others = len(kernels) - len(zero)
     fewest = FEWEST_NEIGHBOURS if checkpoint.step is None and checkpoint.own_step is None else 1
@@ -60,6 +63,16 @@ def zero_kernel(checkpoint: Checkpoint) -> Hits:
     for leaf in zero:
         if leaf.size >= SMALLEST and not _starts_so(leaf, kernels):
             yield _hit(checkpoint, leaf, others)
+
+
+def _updates(checkpoint: Checkpoint) -> float:
+    """How many updates it has seen; many, where nothing tells. Gathered ones count by `gradient_step`."""
+    counts = {counter.name: counter.value for counter in checkpoint.counters if counter.updates}
+    if "gradient_step" in counts:
+        return counts["gradient_step"]
+    if counts:
+        return max(counts.values())
+    return MANY_UPDATES if checkpoint.step is None else checkpoint.step
 
 
 def _starts_so(leaf: Leaf, kernels: Sequence[Leaf]) -> bool:

@@ -44,8 +44,9 @@ def test_a_jump_among_others_that_rest_is_told(value):
         (QUIET | {"w/bias": 1e-6}, QUIET | {"w/bias": 1e-2}),
         (QUIET | {"q/lora_B": 1e-6}, QUIET | {"q/lora_B": 1e-2}),
         (QUIET | {"w": 0.0}, QUIET | {"w": 0.5}),
+        (QUIET | {"ema/head": 1e-5}, QUIET | {"ema/head": 2e-3}),
     ],
-    ids=["tenfold", "all of them", "a bias", "an adapter", "from zero"],
+    ids=["tenfold", "all of them", "a bias", "an adapter", "from zero", "from almost nothing"],
 )
 def test_neighbours_are_healthy(before, after):
     assert not judged(norm_jumped, run(before, after))

@@ -1,5 +1,7 @@
 """Kernels that are zero where their neighbours are not."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,17 @@ def test_a_layer_that_is_zero_in_every_block_is_by_design():
     blocks = [(f"params/block_{index}/gate/kernel", ZERO) for index in range(2)]
 
     assert not judged(zero_kernel, model(*blocks))
+
+
+@pytest.mark.parametrize(("updates", "found"), [(0, 0), (1, 0), (40, 1)])
+def test_updates_that_are_gathered_count_once(updates, found):
+    """`optax.MultiSteps` changes nothing for many a step."""
+    early = model(("params/head/kernel", ZERO), step=400)
+    values = {"opt/gradient_step": updates, "step": 400}
+    counts = (leaf(path, "int32", role="counter", value=value) for path, value in values.items())
+    saved = dataclasses.replace(early, leaves=(*early.leaves, *counts))
+
+    assert len(judged(zero_kernel, saved)) == found
 
 
 @pytest.mark.parametrize(("step", "found"), [(None, 0), (5000, 1)])
