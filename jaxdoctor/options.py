@@ -5,18 +5,22 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from jaxdoctor import __version__
 from jaxdoctor.config.selection import Selection, configuration, judged
 from jaxdoctor.config.settings import Config
 from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.run import Run
 from jaxdoctor.reports.format import FORMATS
 from jaxdoctor.reports.publish import NEVER, Destination, pair, publish, require_writable, severity_named
 from jaxdoctor.rules.rule import RULES
@@ -245,6 +249,21 @@ class Shared:
     selection: Selection
     statistics: bool = False
     quiet: bool = False
+    began: float = field(default_factory=time.time)
+
+    def stamped(self, report: Report) -> Report:
+        """The report with when, where and how it was made."""
+        import platform  # noqa: PLC0415 (help needs none of it)
+        import shlex  # noqa: PLC0415
+
+        run = Run(
+            began=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.began)),
+            seconds=round(time.time() - self.began, 3),
+            host=platform.node(),
+            command=shlex.join(["jaxdoctor", *sys.argv[1:]]),
+            versions={"jaxdoctor": __version__, "python": platform.python_version()},
+        )
+        return replace(report, run=run)
 
     def configuration(self, inside: Sequence[Path] = ()) -> Config:
         """The configuration that applies, after the outputs were found to fit their formats.
@@ -262,11 +281,11 @@ class Shared:
 
     def judging(self, config: Config) -> Callable[[Report], Report]:
         """What applies the configuration to a report, and the options to how it is shown."""
-        return lambda report: replace(judged(report, config), statistics=self.statistics)
+        return lambda report: replace(self.stamped(judged(report, config)), statistics=self.statistics)
 
     def publish(self, report: Report, config: Config) -> int:
         """Judges what counts, writes the report, and returns the exit code."""
-        return self.write(judged(report, config), config)
+        return self.write(self.stamped(judged(report, config)), config)
 
     def write(self, report: Report, config: Config) -> int:
         """Writes a report that was judged already."""

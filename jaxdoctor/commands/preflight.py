@@ -81,7 +81,7 @@ def preflight(
     )
     with chatter_to_stderr(), shown(quiet=shared.quiet) as progress:
         report = examine(chosen, choice, progress)
-    code = shared.write(report, chosen)
+    code = shared.write(shared.stamped(report), chosen)
     if write_baseline is not None:
         record(report, write_baseline, chosen.path)
         typer.echo(f"wrote {write_baseline}", err=True)

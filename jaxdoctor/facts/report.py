@@ -14,6 +14,7 @@ from jaxdoctor.facts.finding import Finding, Ignored, Reused, Severity, Skipped
 from jaxdoctor.facts.node_test import NodeTest
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.prescription import Prescription
+from jaxdoctor.facts.run import Run
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import Signature
 
@@ -27,6 +28,7 @@ class Report:
     examined: int
     """How many subjects were really judged. 0: the exit code says so."""
 
+    run: Run | None = None
     environment: Environment | None = None
     findings: tuple[Finding, ...] = ()
     deliveries: tuple[Delivery, ...] = ()

@@ -31,6 +31,7 @@ from jaxdoctor.facts.outcome import (
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.run import Run
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import Fate, LeafSignature, Signature, UpdateCounter
 from jaxdoctor.facts.trial import Kind, Trial
@@ -69,6 +70,7 @@ def received(document: Mapping[str, Any]) -> Report:
     return Report(
         command=document["command"],
         subject=document["subject"],
+        run=Run(**_known(Run, document["run"])) if "run" in document else None,
         # A report of a version that did not write how many: nothing was examined only where it exits so.
         examined=document.get("examined", 0 if exit_code == NOTHING_EXAMINED else 1),
         environment=_environment(document["environment"]) if "environment" in document else None,

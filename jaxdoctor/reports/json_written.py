@@ -22,6 +22,7 @@ from jaxdoctor.facts.histories import histories
 from jaxdoctor.facts.outcome import Compiled, Growth, Outcome, Parting, RolledInC, SolverEffort, StepInC
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.run import Run
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import LaterError, Recorded, Signature
 from jaxdoctor.facts.trial import Trial
@@ -38,6 +39,7 @@ def written(report: Report) -> dict[str, Any]:
         "tool": {"name": "jaxdoctor", "version": __version__},
         "command": report.command,
         "subject": report.subject,
+        "run": None if report.run is None else _run(report.run),
         "partial": True if report.partial else None,
         "environment": None if report.environment is None else _environment(report.environment),
         "findings": [_finding(finding) for finding in report.findings],
@@ -79,6 +81,16 @@ def written(report: Report) -> dict[str, Any]:
         name: plain(value)
         for name, value in document.items()
         if name in always or (value is not None and value != [])
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "began": run.began,
+        "seconds": run.seconds,
+        "host": run.host,
+        "command": run.command,
+        "versions": dict(run.versions),
     }
 
 

@@ -126,3 +126,13 @@ def test_a_rule_that_does_not_exist_is_said_before_the_work(place):
 def test_hostile_content_is_not_ignored_everywhere(place, word):
     with pytest.raises(ConfigError, match="is ignored without a path"):
         configuration(Selection(ignore=(word,)))
+
+
+def test_a_report_says_when_where_and_how_it_was_made(place):
+    document = json.loads(scan("runs", "--format", "json", "--fail-on", "never")[1])
+
+    run = document["run"]
+    assert run["command"] == "jaxdoctor scan-checkpoint runs --format json --fail-on never"
+    assert set(run["versions"]) == {"jaxdoctor", "python"}
+    assert run["began"].endswith("Z")
+    assert run["host"]

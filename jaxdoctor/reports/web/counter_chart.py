@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jaxdoctor.facts.histories import History
-from jaxdoctor.reports.web.chart import BOTTOM, HEIGHT, RIGHT, WIDTH, chart, label, level
+from jaxdoctor.reports.web.chart import BOTTOM, HEIGHT, RIGHT, WIDTH, chart, label, level, upright
 from jaxdoctor.reports.web.markup import Markup, joined, tag
 from jaxdoctor.reports.wording import number, percent
 
@@ -19,14 +19,23 @@ MOST_TICKS = 5
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def counter_chart(counters: Sequence[History], at: Sequence[int | None]) -> Markup:
-    """Each counter as a share of its limit, on a scale of powers of ten."""
+def counter_chart(
+    counters: Sequence[History], at: Sequence[int | None], errors: Mapping[int, str] | None = None
+) -> Markup:
+    """Each counter as a share of its limit, on a scale of powers of ten.
+
+    Args:
+        counters: one value for each save.
+        at: the step of each save, where it is known.
+        errors: saves, by their place, that hold an error such as NaN, with what is said of it.
+    """
     shown = [history for history in counters if history.limit][:COLOURS]
     if not shown:
         return Markup()
     places = [index if step is None else step for index, step in enumerate(at)]
     scale = _Scale(places, [_decade(value, one.limit) for one in shown for value in one.values])
     drawn = _axes(scale)
+    drawn += [_error(scale.x(places[index]), words) for index, words in (errors or {}).items()]
     drawn += [_line(one, index, places, scale) for index, one in enumerate(shown)]
     return chart(drawn, HEIGHT, "Counters as a share of their limits, over the saves")
 
@@ -48,7 +57,7 @@ class _Scale:
 
 def _decade(value: float | None, limit: int | None) -> float:
     """The power of ten that a count stands at below its limit; a negative one has passed it."""
-    if not value or not limit:
+    if not value or not limit or math.isnan(value):
         return LOWEST
     return 0.0 if value < 0 else min(max(math.log10(value / limit), LOWEST), 0.0)
 
@@ -64,6 +73,13 @@ def _axes(scale: _Scale) -> list[Markup]:
         drawn.append(label(scale.x(scale.last), foot, f"{scale.last:,}", "end"))
     drawn.append(label((LEFT + WIDTH - RIGHT) / 2, foot + 14, "step", "middle", "name"))
     return drawn
+
+
+def _error(x: float, words: str) -> Markup:
+    """A save that holds an error, as a line from top to bottom with its codes."""
+    leftwards = x > WIDTH / 2
+    told = label(x + (-5 if leftwards else 5), HEIGHT - BOTTOM - 6, words, "end" if leftwards else "start")
+    return tag("g", tag("title", words), upright(x, TOP, HEIGHT - BOTTOM), told, class_="error-mark")
 
 
 def _wide(scale: _Scale) -> bool:
@@ -86,7 +102,7 @@ def _line(history: History, index: int, places: Sequence[int], scale: _Scale) ->
             cx=f"{x:.1f}",
             cy=f"{y:.1f}",
             r=3,
-            class_="bad" if value < 0 else None,
+            class_="bad" if value < 0 or math.isnan(value) else None,
         )
         for (x, y), (place, value) in zip(points, known, strict=True)
     )

@@ -9,9 +9,10 @@ from importlib.resources import files
 from jaxdoctor import __version__
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.run import Run
 from jaxdoctor.reports.web import sections
 from jaxdoctor.reports.web.markup import Markup, joined, tag, text
-from jaxdoctor.reports.wording import meaning, needs, scale, signed, summary, tally, worst
+from jaxdoctor.reports.wording import in_seconds, meaning, needs, scale, signed, summary, tally, worst
 
 CALM = {Verdict.HEALTHY: "good", Verdict.UNKNOWN: "warn"}
 
@@ -57,9 +58,20 @@ def _header(report: Report) -> Markup:
         "header",
         tag("p", f"jaxdoctor {report.command}", class_="over"),
         tag("h1", report.subject),
+        _made(report.run),
         partial,
         tag("div", *cards, class_="cards"),
     )
+
+
+def _made(run: Run | None) -> Markup:
+    """When, where, by what call and with which versions."""
+    if run is None:
+        return Markup()
+    when = tag("time", f"{run.began[:10]} {run.began[11:16]} UTC", datetime=run.began)
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    parts = [when, f" on {run.host}, in {in_seconds(run.seconds)}, {versions}: ", tag("code", run.command)]
+    return tag("p", *parts, class_="made")
 
 
 def _margin_card(outcome: Outcome) -> Markup:

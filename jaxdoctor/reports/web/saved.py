@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.finding import Finding, Severity
 from jaxdoctor.facts.histories import History, histories
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
@@ -14,7 +17,7 @@ from jaxdoctor.reports.wording import dtypes, in_bytes, number, percent
 
 def checkpoints(report: Report) -> Markup:
     """Each run with its counters, then every checkpoint."""
-    parts = [_series(series) for series in report.series]
+    parts = [_series(series, report.findings) for series in report.series]
     if report.checkpoints:
         headings = ("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes by role")
         rows = map(_checkpoint, report.checkpoints)
@@ -34,14 +37,28 @@ def _checkpoint(checkpoint: Checkpoint) -> tuple[Cell, ...]:
     )
 
 
-def _series(series: Series) -> Markup:
+def _errors(series: Series, findings: Sequence[Finding]) -> dict[int, str]:
+    """The saves, by their place in the series, that hold an error, with the codes: "JD301"."""
+    codes: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            for path in (finding.location.path, *finding.evidence.get("also_in", ())):
+                codes.setdefault(str(path), {})[finding.code] = None
+    return {
+        index: ", ".join(codes[saved.path])
+        for index, saved in enumerate(series.checkpoints)
+        if saved.path in codes
+    }
+
+
+def _series(series: Series, findings: Sequence[Finding]) -> Markup:
     counters = sorted(histories(series), key=lambda history: history.share, reverse=True)
     heading = tag("h3", tag("code", series.path), f" {counted(len(series.checkpoints), 'checkpoint')}")
     if not counters:
         return tag("article", heading)
     at = [checkpoint.step for checkpoint in series.checkpoints]
     drawn = figure(
-        counter_chart(counters, at),
+        counter_chart(counters, at, _errors(series, findings)),
         "Counters as a share of the number at which each stops counting.",
     )
     colours = iter(range(COLOURS))

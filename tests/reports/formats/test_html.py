@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
 from jaxdoctor.facts.histories import histories
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
@@ -178,3 +179,29 @@ if CHROMIUM is not None:  # CI installs it
         assert 'data-ready="yes"' in done.stdout
         assert "CONSOLE" not in done.stderr
         assert done.stdout.count("<script>") == 1
+
+
+def test_a_save_that_holds_nan_is_marked_in_the_chart():
+    """The run's third save has an error; the first two are drawn without a mark."""
+    text = page(GOLDEN)
+
+    assert text.count('class="error-mark"') == 1
+    assert "<title>JD301</title>" in text
+    assert 'class="error-mark"' not in page(replace(GOLDEN, findings=()))
+
+
+def test_a_counter_that_is_nan_is_drawn_and_not_computed_with():
+    steps = (1, 2)
+    saved = tuple(
+        Checkpoint(
+            path=f"run/{step}",
+            format="npz",
+            step=step,
+            leaves=(Leaf(path="count", dtype="float32", shape=(), role=Role.COUNTER, value=value),),
+        )
+        for step, value in zip(steps, (5.0, float("nan")), strict=True)
+    )
+
+    text = page(replace(EMPTY, series=(Series(path="run", checkpoints=saved),)))
+
+    assert 'cy="nan"' not in text
