@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import typing
 from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ class Rule:
     prescribes: Callable[[Finding], Prescription] | None = None
     """What one of its findings asks to be set; None: nothing that a setting could do."""
 
-    @property
+    @functools.cached_property
     def about(self) -> type:
         """The type of fact that it judges: the annotation of its only parameter."""
         hints = typing.get_type_hints(self.check)

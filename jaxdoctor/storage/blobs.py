@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from jaxdoctor.facts.checkpoint import Values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError, TruncatedError
 from jaxdoctor.storage.elements import Element
-from jaxdoctor.storage.files import open_regular, size_of
+from jaxdoctor.storage.files import Opened, opened, size_of
 from jaxdoctor.storage.ranges import PIECE, Range, range_values
 
 ReadAt = Callable[[int, int], bytes]
@@ -71,10 +71,10 @@ class Region:
     @contextmanager
     def reading(self, budget: Budget) -> Iterator[ReadAt]:
         """Keeps the file open and gives what reads it."""
-        with open_regular(self.path, root=self.root) as file:
-            yield lambda offset, size: self._read(file, offset, size, budget)
+        file = opened(self.path, budget, root=self.root)
+        yield lambda offset, size: self._read(file, offset, size, budget)
 
-    def _read(self, file: BinaryIO, offset: int, size: int, budget: Budget) -> bytes:
+    def _read(self, file: Opened, offset: int, size: int, budget: Budget) -> bytes:
         budget.allow(size, "a part of a file")
         wanted = max(0, min(size, self.size - offset))
         found = os.pread(file.fileno(), wanted, self.start + offset) if wanted else b""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jaxdoctor.errors import UnreadableError, UsageError
 
@@ -21,6 +21,8 @@ class Budget:
 
     memory: int = DEFAULT_MEMORY
     bytes_read: int = 0
+    held: object = field(default=None, repr=False, compare=False)
+    """The file that was opened last: `storage/files.py`."""
 
     def count(self, size: int) -> None:
         """Says that `size` bytes were read from disk."""

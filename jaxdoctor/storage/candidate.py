@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 from jaxdoctor.storage.files import beginning
 
@@ -24,6 +25,7 @@ class Candidate:
     __slots__ = (
         "_entries",
         "_head",
+        "answers",
         "is_file",
         "is_folder",
         "link",
@@ -53,6 +55,8 @@ class Candidate:
         self.is_folder = stat.S_ISDIR(self.mode)
         self._head: bytes | None = None
         self._entries: dict[str, bool] | None = None
+        self.answers: dict[str, Any] = {}
+        """What was found out about it once and is asked by several readers, by name."""
 
     @property
     def path(self) -> Path:

@@ -12,7 +12,7 @@ from jaxdoctor.facts.checkpoint import Values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import TruncatedError
 from jaxdoctor.storage.elements import Element
-from jaxdoctor.storage.files import open_regular, read_exactly
+from jaxdoctor.storage.files import opened, read_exactly
 
 PIECE = 1 << 20
 """Bytes of one piece of a stream: small enough to stay in a core's own cache."""
@@ -47,14 +47,14 @@ def _stream(stored: Range, budget: Budget) -> Iterator[Any]:
 
     kind = stored.kind.numpy()
     left = stored.elements * stored.kind.width
-    with open_regular(stored.path, root=stored.root) as file:
-        _insist_whole(stored, os.fstat(file.fileno()).st_size)
-        offset = stored.offset
-        while left:
-            piece = read_exactly(file, offset, min(left, PIECE), budget)
-            offset += len(piece)
-            left -= len(piece)
-            yield np.frombuffer(piece, kind)
+    file = opened(stored.path, budget, root=stored.root)
+    _insist_whole(stored, os.fstat(file.fileno()).st_size)
+    offset = stored.offset
+    while left:
+        piece = read_exactly(file, offset, min(left, PIECE), budget)
+        offset += len(piece)
+        left -= len(piece)
+        yield np.frombuffer(piece, kind)
 
 
 def _insist_whole(stored: Range, size: int) -> None:
@@ -67,16 +67,14 @@ def _sample(stored: Range, most: int, budget: Budget) -> Any:
     import numpy as np
 
     kind = stored.kind.numpy()
-    with open_regular(stored.path, root=stored.root) as file:
-        parts = [
-            np.frombuffer(
-                read_exactly(
-                    file, stored.offset + first * stored.kind.width, count * stored.kind.width, budget
-                ),
-                kind,
-            )
-            for first, count in places(stored.elements, most // stored.kind.width)
-        ]
+    file = opened(stored.path, budget, root=stored.root)
+    parts = [
+        np.frombuffer(
+            read_exactly(file, stored.offset + first * stored.kind.width, count * stored.kind.width, budget),
+            kind,
+        )
+        for first, count in places(stored.elements, most // stored.kind.width)
+    ]
     return np.concatenate(parts) if parts else np.empty(0, kind)
 
 

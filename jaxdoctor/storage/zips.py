@@ -222,9 +222,16 @@ def checked(values: Values, crc: int, before: bytes) -> Values:
 
 def glimpsed_names(found: Candidate) -> list[str]:
     """Some members' names, from a few KiB: of the first one, and of the first in the directory."""
-    head = found.head
-    if not head.startswith(LOCAL):
+    if not found.head.startswith(LOCAL):
         return []
+    if "zip" not in found.answers:
+        found.answers["zip"] = _glimpsed(found)
+    names: list[str] = found.answers["zip"]
+    return names
+
+
+def _glimpsed(found: Candidate) -> list[str]:
+    head = found.head
     names = [_name_at(head, 26, LOCAL_SIZE)]
     try:
         region = whole_file(found.path)

@@ -10,9 +10,11 @@ from jaxdoctor.storage.damage import HostileError, MissingError, TruncatedError
 from jaxdoctor.storage.files import (
     all_members,
     first_bytes,
+    follow,
     inside,
     members,
     open_regular,
+    opened,
     read_exactly,
     read_whole,
     size_of,
@@ -166,3 +168,35 @@ def test_a_walk_is_bounded(tmp_path):
     (tmp_path / "a" / "b" / "c").mkdir(parents=True)
     with pytest.raises(HostileError, match="deeper than 1"):
         list(members(tmp_path, deepest=1))
+
+
+def test_a_file_is_opened_once_for_all_its_parts(tmp_path, monkeypatch):
+    """The one that was opened last stays open with the budget, and another takes its place."""
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.write_bytes(b"content")
+    count = []
+    original = os.open
+    monkeypatch.setattr(os, "open", lambda *args, **options: count.append(args) or original(*args, **options))
+    budget = Budget()
+
+    for path in (paths[0], paths[0], paths[1], paths[1]):
+        assert read_exactly(opened(path, budget), 0, 4, budget) == b"cont"
+
+    assert len(count) == 2
+
+
+def test_a_link_that_is_on_the_way_is_followed_with_care(tmp_path):
+    """A path without links below its root is taken as it is; any link on the way is looked at."""
+    root, other = tmp_path / "root", tmp_path / "other"
+    for folder in (root / "real", other):
+        folder.mkdir(parents=True)
+        (folder / "a").write_bytes(b"x")
+    (root / "within").symlink_to("real")
+    (root / "out").symlink_to(other)
+
+    assert follow(root / "real" / "a", root=root) == root / "real" / "a"
+    assert follow(root / "within" / "a", root=root) == (root / "real" / "a").resolve()
+    for name in ("out/a", "real/../../other/a"):
+        with pytest.raises(HostileError):
+            follow(root / name, root=root)
