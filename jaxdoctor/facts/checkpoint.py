@@ -15,6 +15,9 @@ from jaxdoctor.facts.dtypes import DType, dtype_named
 PAIRS = {"hi": "lo", "high": "low", "num1": "num2"}
 """Names of the upper and the lower 32 bits of a count kept in two leaves."""
 
+WORD = 32
+"""Bits of the integers that JAX counts in unless told otherwise."""
+
 FAULTS = frozenset(
     {
         "unfinished-save",
@@ -162,6 +165,10 @@ class Leaf:
 
     host_array: bool = False
     """A NumPy array, where the format tells it from JAX's: it keeps its dtype, so no sign of x64 either."""
+
+    foreign: str | None = None
+    """The package of another field whose object holds it: "pandas", "sklearn". NaN may be meant there, and no
+    JAX made it."""
 
     weak_type: bool | None = None
     """JAX's weak type, where the format keeps it (pickles of jax arrays)."""
@@ -439,6 +446,18 @@ class Checkpoint:
                 if counter is not None and counter.value == int(counter.value):
                     return counter.path, int(counter.value)
         return None
+
+    @functools.cached_property
+    def beyond_a_word(self) -> Mapping[int, Sequence[tuple[str, int]]]:
+        """Whole counts beyond the end of int32, the step in the name too, by their remainder modulo 2^32."""
+        whole = [(counter.path, int(counter.value)) for counter in self.counters if counter.type.integral]
+        if self.named_step is not None:
+            whole.append(("the name of the checkpoint", self.named_step))
+        found: dict[int, list[tuple[str, int]]] = {}
+        for path, count in whole:
+            if count >> (WORD - 1) > 0:
+                found.setdefault(count % (1 << WORD), []).append((path, count))
+        return found
 
     @functools.cached_property
     def holds_tables(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -69,6 +70,7 @@ class DType:
         return rest - (1 << self.bits) if self.kind == "int" and rest >> (self.bits - 1) else rest
 
 
+@functools.lru_cache(maxsize=256)
 def dtype_named(name: str) -> DType:
     """The dtype that NumPy or ml_dtypes calls so; kind "other" when no arithmetic is known of it."""
     if name in FLOATS:

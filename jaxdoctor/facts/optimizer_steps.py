@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from jaxdoctor.facts.checkpoint import Checkpoint, SavedCounter
@@ -23,6 +23,7 @@ NEARLY = 0.95
 GATHERED = 256
 """Updates that gather so many steps, or fewer, make it smaller by a whole factor."""
 
+OPTAX_STATE = re.compile(r"(?:^|/)opt_state/")
 BEFORE_STATE = re.compile(r"[/.]?state[/.]")
 
 
@@ -37,19 +38,24 @@ class Disagreement(NamedTuple):
 
 def disagreements(checkpoint: Checkpoint) -> Iterator[Disagreement]:
     """Every optimizer that counted other updates than the run did, where both count the same ones."""
-    for counter in checkpoint.counters:
+    beside = _of_optax(checkpoint)
+    for counter in checkpoint.counters if beside else ():
         if counter.name in STEPS and counter.updates and not counter.of_torch:
-            yield from _beside_optax(checkpoint, counter)
+            yield from _beside_optax(beside, counter)
     yield from _beside_torch(checkpoint)
 
 
-def _beside_optax(checkpoint: Checkpoint, step: SavedCounter) -> Iterator[Disagreement]:
-    above = step.path.rpartition("/")[0]
-    own = [
-        counter
-        for counter in checkpoint.counters
-        if counter.path.startswith(f"{above}/opt_state/" if above else "opt_state/")
-    ]
+def _of_optax(checkpoint: Checkpoint) -> dict[str, list[SavedCounter]]:
+    """The counters of each state of an optimizer, by the path that it stands at."""
+    found: dict[str, list[SavedCounter]] = {}
+    for counter in checkpoint.counters:
+        for place in OPTAX_STATE.finditer(counter.path):
+            found.setdefault(counter.path[: place.start()].rstrip("/"), []).append(counter)
+    return found
+
+
+def _beside_optax(beside: Mapping[str, list[SavedCounter]], step: SavedCounter) -> Iterator[Disagreement]:
+    own = beside.get(step.path.rpartition("/")[0], [])
     if any(counter.name in SKIPPING for counter in own):
         return
     counts = [counter for counter in own if counter.name == "count"]

@@ -74,7 +74,13 @@ def _enum(value: Any) -> Any:
 
 
 def declared_dtype(config: Mapping[str, Any]) -> str | None:
-    """What a `config.json` says of the weights: `torch_dtype` before transformers 5, `dtype` since."""
+    """What a `config.json` says of the weights: `torch_dtype` before transformers 5, `dtype` since.
+
+    Of a quantised model, it says what products are computed in: packed weights, their scales and what was
+    left alone each have a type of their own.
+    """
+    if config.get("quantization_config"):
+        return None
     for key in ("dtype", "torch_dtype"):
         value = config.get(key)
         if isinstance(value, str) and value.removeprefix("torch.") in FLOATS:

@@ -120,10 +120,7 @@ def _congruent(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
         if not counter.type.integral or counter.type.bits < WORD_BITS or counter.halves is not None:
             continue
         narrow = counter.type if counter.type.bits == WORD_BITS else dtype_named("int32")
-        others = {other.path: int(other.value) for other in saved.counters if other.type.integral}
-        if saved.named_step is not None:
-            others["the name of the checkpoint"] = saved.named_step
-        for name, true in others.items():
+        for name, true in saved.beyond_a_word.get(int(counter.value) % (1 << WORD_BITS), ()):
             # A counter that passed the end and is small again needs a witness beyond the end.
             if true > (narrow.maximum or true) and true != counter.value == narrow.wrapped(true) != 0:
                 yield Hit(
@@ -132,6 +129,7 @@ def _congruent(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
                     evidence={"value": counter.value, "true": true, "witness": name},
                     fix=f"count in 64 bits; the true count is {true}",
                 )
+                break
 
 
 def _folders(series: Series) -> Iterator[Hit]:

@@ -47,7 +47,11 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
     - https://docs.jax.dev/en/latest/default_dtypes.html
     - https://github.com/jax-ml/jax/issues/24909
     """
-    made_by_jax = [leaf for leaf in checkpoint.leaves if not leaf.host_scalar and not leaf.host_array]
+    made_by_jax = [
+        leaf
+        for leaf in checkpoint.leaves
+        if not leaf.host_scalar and not leaf.host_array and leaf.foreign is None
+    ]
     arrays = [leaf for leaf in made_by_jax if leaf.role is not Role.OPTIMIZER]
     if not checkpoint.written_by_jax:
         if all(leaf.type.kind != "float" for leaf in arrays):

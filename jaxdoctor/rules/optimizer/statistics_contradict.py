@@ -50,10 +50,10 @@ def statistics_contradict(checkpoint: Checkpoint) -> Hits:
     - https://github.com/facebookresearch/habitat-lab/issues/570
     - https://github.com/google/brax/blob/main/brax/training/acme/running_statistics.py
     """
+    folders = _by_folder(checkpoint)
     for counter in checkpoint.counters:
         if counter.name in COUNTS:
-            above = counter.path.rpartition("/")[0]
-            beside = _beside(checkpoint, above)
+            beside = folders.get(counter.path.rpartition("/")[0], {})
             if counter.value < 1:
                 yield from _uncounted(checkpoint, counter.path, counter.value, beside)
             else:
@@ -62,17 +62,18 @@ def statistics_contradict(checkpoint: Checkpoint) -> Hits:
         yield from _below_zero(checkpoint, leaf)
 
 
-def _beside(checkpoint: Checkpoint, above: str) -> Mapping[str, list[Leaf]]:
-    """The statistics below the same folder as a count, by what they are; observations may be a tree."""
-    prefix = f"{above}/" if above else ""
-    found: dict[str, list[Leaf]] = {}
+def _by_folder(checkpoint: Checkpoint) -> Mapping[str, Mapping[str, list[Leaf]]]:
+    """The statistics below each folder, by what they are; observations may be a tree below their name."""
+    found: dict[str, dict[str, list[Leaf]]] = {}
     for leaf in checkpoint.leaves:
-        if not leaf.path.startswith(prefix) or leaf.statistics is None:
-            continue
-        name = leaf.path[len(prefix) :].partition("/")[0].lower()
-        for kind, names in (("sum", SUMS), ("var", VARIANCES), ("std", DEVIATIONS), ("mean", MEANS)):
-            if name in names:
-                found.setdefault(kind, []).append(leaf)
+        parts = leaf.path.lower().split("/") if leaf.statistics is not None else []
+        start = 0
+        for part in parts:
+            for kind, names in (("sum", SUMS), ("var", VARIANCES), ("std", DEVIATIONS), ("mean", MEANS)):
+                if part in names:
+                    folder = leaf.path[:start].removesuffix("/")
+                    found.setdefault(folder, {}).setdefault(kind, []).append(leaf)
+            start += len(part) + 1
     return found
 
 

@@ -60,7 +60,8 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
         if leaf.statistics is not None and leaf.statistics.nonfinite and not leaf.statistics.byte_swapped
     ]
     read = [leaf for leaf in checkpoint.leaves if leaf.statistics is not None and leaf.type.kind in FLOATS]
-    many = len(ill) >= FEWEST_TOGETHER and len(ill) >= NEARLY_ALL * len(read)
+    own = [leaf for leaf, _ in ill if leaf.foreign is None]
+    many = len(own) >= FEWEST_TOGETHER and len(ill) >= NEARLY_ALL * len(read)
     if many and all(seen.nan for _, seen in ill) and not checkpoint.holds_tables:
         yield _all_at_once(checkpoint, ill, read)
         return
@@ -124,6 +125,8 @@ def _message(seen: Statistics) -> str:
 
 
 def _severity(leaf: Leaf, seen: Statistics) -> Severity | None:
+    if leaf.foreign is not None:
+        return Severity.NOTE
     if seen.nan:
         return Severity.WARNING if leaf.role is Role.METRIC else None
     only_zeros = seen.minimum == seen.maximum == 0

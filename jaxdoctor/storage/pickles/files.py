@@ -120,16 +120,31 @@ def faults_of(stream: Stream, path: Path, what: str = "the pickle") -> list[Faul
     faults = [error.fault(path=str(path)) for error in stream.damage]
     for one in stream.pickles:
         faults += _dangers(one, path, what)
+        if one.limited:
+            faults.append(
+                Fault(
+                    kind="unsupported-leaf",
+                    message=f"{what} builds more objects than may be held, so only the first are judged",
+                    path=str(path),
+                    evidence={"hint": "raise --max-memory"},
+                )
+            )
         if one.error is not None:
             faults.append(
                 Fault(
-                    kind="truncated-file" if one.truncated else "corrupt-data",
+                    kind=_kind_of_error(one),
                     message=f"{what} breaks at byte {one.end}: {one.error}",
                     path=str(path),
                     evidence={"offset": one.end},
                 )
             )
     return [*faults, *_carried(stream, path, what), *_unknown(stream, path, what)]
+
+
+def _kind_of_error(one: Pickled) -> str:
+    if one.limited:
+        return "unsupported-leaf"
+    return "truncated-file" if one.truncated else "corrupt-data"
 
 
 def _dangers(one: Pickled, path: Path, what: str) -> Iterator[Fault]:

@@ -32,11 +32,12 @@ unpack_float = struct.Struct(">d").unpack_from
 unpack_signed = struct.Struct("<i").unpack_from
 unpack_number = struct.Struct("<I").unpack_from
 
-CONTAINER_COST = 160
+CONTAINER_COST = 128
 """Bytes of memory that an empty container, with its place on the stack, costs about."""
 
-MEMO_COST = 120
-PLAIN_COST = 40
+MEMO_COST = 96
+PLAIN_COST = 36
+ITEM_COST, PAIR_COST = 8, 96
 DEAREST = {
     **dict.fromkeys(b"(]})dtlcioPQR\x8f\x91\x93\x81\x92\x85\x86\x87", CONTAINER_COST),
     **dict.fromkeys(b"pqr\x94", MEMO_COST),
@@ -62,6 +63,12 @@ NONE, NEWTRUE, NEWFALSE, TUPLE1, TUPLE3 = 0x4E, 0x88, 0x89, 0x85, 0x87
 """The commonest opcodes."""
 
 ADDING, TRUTH = frozenset({SETITEMS, APPENDS}), frozenset({NEWTRUE, NEWFALSE})
+
+
+NAMING = (str, Global, Made, Persistent, tuple)
+"""What of the memo decides on calls."""
+
+NOT_HELD = Opaque("a container that is not held")
 
 
 class TooManyObjectsError(Exception):
@@ -93,6 +100,9 @@ class Pickled:
     """Calls that would load another torch file out of their argument."""
 
     error: str | None = None
+    limited: bool = False
+    """Whether the objects are more than may be held: from some point on, only calls were looked for."""
+
     truncated: bool = False
     end: int = 0
     """The offset behind the pickle."""
@@ -116,6 +126,9 @@ class _Interpreter:
         self.version = 0
         self.frame_end = 0
         self.held = 0
+        self.until_here = 0
+        self.open: set[int] = set()
+        """What stood on the stack when no more could be held: these dictionaries are still filled."""
 
     def run(self) -> None:
         """Follows opcodes until STOP."""
@@ -133,7 +146,7 @@ class _Interpreter:
             return True
         self.held += DEAREST.get(code, PLAIN_COST)
         if self.held > self.allowance:
-            raise TooManyObjectsError
+            self.hold_less()
         literal = LITERALS.get(code)
         if literal is not None:
             self.stack.append(literal(cursor))
@@ -161,14 +174,14 @@ class _Interpreter:
 
     def follow(self, block: bytes, place: int, end: int) -> int:  # noqa: C901, PLR0912, PLR0915 (for speed)
         """Follows opcodes from `place` on until one begins behind `end` or is a rare one: where that is."""
-        stack, memo, held = self.stack, self.memo, self.held
+        stack, memo, held, limited = self.stack, self.memo, self.held, self.found.limited
         push = stack.append
         while place < end:
             code = block[place]
             place += 1
             held += PLAIN_COST
             if code == MEMOIZE and stack:
-                memo[len(memo)] = stack[-1]
+                memo[len(memo)] = stack[-1] if not limited else self.worth_keeping(stack[-1])
                 held += MEMO_COST
             elif code == BINGET and block[place] in memo:
                 push(memo[block[place]])
@@ -196,8 +209,9 @@ class _Interpreter:
                 push = stack.append
             elif code in ADDING and self.outer and self.outer[-1]:
                 self.cursor.move(place)
+                self.held = held
                 self.set_items() if code == SETITEMS else self.extend()
-                stack = self.stack
+                stack, held = self.stack, self.held
                 push = stack.append
             elif code == EMPTY_DICT:
                 push(Table())
@@ -216,7 +230,7 @@ class _Interpreter:
             elif code in TRUTH:
                 push(code == NEWTRUE)
             elif code == BINPUT and stack:
-                memo[block[place]] = stack[-1]
+                memo[block[place]] = stack[-1] if not limited else self.worth_keeping(stack[-1])
                 place += 1
                 held += MEMO_COST
             elif TUPLE1 <= code <= TUPLE3 and len(stack) > code - TUPLE1:
@@ -228,8 +242,26 @@ class _Interpreter:
                 break
         self.held = held
         if held > self.allowance:
-            raise TooManyObjectsError
+            self.hold_less()
         return place
+
+    def hold_less(self) -> None:
+        """Goes on without keeping what containers hold, so that calls are found to the end of the file.
+
+        Raises:
+            TooManyObjectsError: that is too much as well.
+        """
+        if not self.found.limited:
+            self.found.limited = True
+            self.until_here = self.held
+            self.open = {id(value) for level in [*self.outer, self.stack] for value in level}
+            self.allowance *= 4
+            return
+        # What opcodes made since then is gone again, but for what stands on the stack and in the memo.
+        kept = len(self.memo) + len(self.stack) + sum(map(len, self.outer)) + len(self.outer)
+        self.held = self.until_here + kept * MEMO_COST
+        if self.held > self.allowance - self.allowance // 8:
+            raise TooManyObjectsError
 
     def pop(self) -> Any:
         if not self.stack:
@@ -276,7 +308,7 @@ class _Interpreter:
             if inner is not None:
                 return self.name(*inner)
         self.judge.called(callee, arguments, new=new)
-        made = Made(callee, arguments, keywords)
+        made = Made(callee, arguments, keywords, new=new)
         if made.name == NESTED:
             self.found.nested.append(made)
         return made
@@ -305,10 +337,14 @@ class _Interpreter:
             self.found.dangers["a memo index"] = (
                 f"{index} is more than the {self.cursor.size} bytes of the file need"
             )
-        self.memo[index] = self.top()
+        self.memo[index] = self.worth_keeping(self.top())
 
     def memoize(self) -> None:
-        self.memo[len(self.memo)] = self.top()
+        self.memo[len(self.memo)] = self.worth_keeping(self.top())
+
+    def worth_keeping(self, value: Any) -> Any:
+        """It, or a stand-in for a container whose content is not held."""
+        return value if not self.found.limited or isinstance(value, NAMING) else NOT_HELD
 
     def recall_at_line(self) -> None:
         self.recalled(_line_number(self.cursor))
@@ -345,23 +381,33 @@ class _Interpreter:
     def append(self) -> None:
         value = self.pop()
         self.judge.changed(self.top())
-        _extend(self.top(), [value])
+        self.extended(self.top(), [value])
 
     def extend(self) -> None:
         items = self.since_mark()
         self.judge.changed(self.top())
-        _extend(self.top(), items)
+        self.extended(self.top(), items)
 
     def set_item(self) -> None:
         value = self.pop()
         key = self.pop()
         self.judge.changed(self.top())
-        _update(self.top(), [(key, value)])
+        self.updated(self.top(), [(key, value)])
 
     def set_items(self) -> None:
         items = self.since_mark()
         self.judge.changed(self.top())
-        _update(self.top(), _pairs(items))
+        self.updated(self.top(), _pairs(items))
+
+    def extended(self, target: Any, items: list[Any]) -> None:
+        """Adds items, as long as they may be held."""
+        self.held += ITEM_COST * len(items)
+        _extend(target, [] if self.found.limited else items)
+
+    def updated(self, target: Any, pairs: list[tuple[Any, Any]]) -> None:
+        """Sets keys, as long as they may be held."""
+        self.held += PAIR_COST * len(pairs)
+        _update(target, pairs if not self.found.limited or id(target) in self.open else [])
 
     def global_lines(self) -> None:
         module, name = _line_text(self.cursor), _line_text(self.cursor)

@@ -28,10 +28,12 @@ class Global:
 class Made:
     """What calling something would have made: the callee and all that was handed to it."""
 
-    __slots__ = ("appended", "arguments", "callee", "keywords", "pairs", "state")
+    __slots__ = ("appended", "arguments", "callee", "keywords", "new", "pairs", "state")
 
-    def __init__(self, callee: Any, arguments: Any, keywords: Any = None) -> None:
+    def __init__(self, callee: Any, arguments: Any, keywords: Any = None, *, new: bool = True) -> None:
         self.callee = callee
+        self.new = new
+        """Whether only `__new__` was called, with the fields of a tuple, perhaps."""
         self.arguments = arguments
         self.keywords = keywords
         self.state: Any = None

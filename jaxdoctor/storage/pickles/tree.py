@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -14,6 +14,7 @@ from jaxdoctor.storage.elements import Element
 from jaxdoctor.storage.pickles.arrays import Array
 from jaxdoctor.storage.pickles.known_tuples import FIELDS
 from jaxdoctor.storage.pickles.parts import Bag, Global, Made, Persistent, Table
+from jaxdoctor.storage.pickles.records import records
 
 DEEPEST = 200
 """Levels of nesting that a path may have. The deepest real trees have about thirty."""
@@ -25,6 +26,16 @@ MOST_REVISITS = 100_000
 LONGEST_KEY = 200
 RUN = 16
 """So many plain numbers in a row are one leaf, not one each."""
+
+FOREIGN = frozenset(
+    [
+        "PIL", "astropy", "catboost", "gensim", "geopandas", "gym", "gymnasium", "hmmlearn", "imblearn",
+        "lightgbm", "matplotlib", "networkx", "nltk", "pandas", "plotly", "polars", "pyarrow",
+        "pynndescent", "scipy", "shapely", "sklearn", "spacy", "statsmodels", "sympy", "umap", "xarray",
+        "xgboost",
+    ]
+)  # fmt: skip
+"""Packages whose objects hold tables, bounds and settings: NaN and 64 bits are meant there."""
 
 NOT_LEAVES = frozenset({"numpy:dtype", "_codecs:encode", "numpy._core.multiarray:dtype"})
 
@@ -51,28 +62,37 @@ class Tree:
 class _Leave:
     """Marks the end of a container on the walk."""
 
-    __slots__ = ("identity",)
+    __slots__ = ("foreign", "identity")
 
-    def __init__(self, identity: int) -> None:
+    def __init__(self, identity: int, *, foreign: bool = False) -> None:
         self.identity = identity
+        self.foreign = foreign
 
 
 def walk(root: Any, recognize: Recognize, tree: Tree, *, prefix: str = "") -> None:
     """Adds the leaves of one root, in the order of the file. Cycles end, however they are made."""
     visits = _Visits(tree)
+    foreign: list[str] = []
+    """The packages of other fields whose objects the walk is in."""
+
     waiting: list[tuple[Path, Any]] = [((prefix,) if prefix else (), root)]
     while waiting:
         path, node = waiting.pop()
         if isinstance(node, _Leave):
             visits.active.discard(node.identity)
+            if node.foreign:
+                foreign.pop()
         elif len(tree.leaves) >= MOST_LEAVES:
             tree.note_once("unsupported-leaf", f"only the first {MOST_LEAVES} leaves are judged")
             return
         else:
-            node = _as_leaf(node, recognize, tree, path)
+            node = _as_leaf(node, recognize, tree, path, foreign[0] if foreign else None)
             if isinstance(node, CONTAINERS) and visits.may_enter(node, len(path)):
-                waiting.append((path, _Leave(id(node))))
-                inner = islice(_children(node), MOST_LEAVES + 1)
+                package = _foreign(node)
+                if package is not None:
+                    foreign.append(package)
+                waiting.append((path, _Leave(id(node), foreign=package is not None)))
+                inner = islice(_inner(node, tree, path), MOST_LEAVES + 1)
                 waiting.extend(reversed([((*path, *step), child) for step, child in inner]))
 
 
@@ -102,15 +122,38 @@ class _Visits:
         return True
 
 
-def _as_leaf(node: Any, recognize: Recognize, tree: Tree, path: Path) -> Any:
+def _foreign(node: Any) -> str | None:
+    """The package of another field that a class is of."""
+    if not isinstance(node, Made):
+        return None
+    cls = node.callee
+    if node.name in {"copyreg:_reconstructor", "copyreg:__newobj__"} and isinstance(node.arguments, tuple):
+        cls = node.arguments[0] if node.arguments else None
+    package = cls.module.partition(".")[0] if isinstance(cls, Global) else ""
+    return package if package in FOREIGN else None
+
+
+def _as_leaf(node: Any, recognize: Recognize, tree: Tree, path: Path, foreign: str | None) -> Any:
     """Adds what is a leaf, and gives what is still to be walked: None, or a container."""
+    if foreign is not None and _is_plain(node):
+        return None  # a setting of an estimator, the missing value of a frame
     found = _scalar(node) if _is_plain(node) else _array(node, recognize, tree, path)
     if found is None:
         return node
     if found.items is not None:
         return found.items[0] if not found.shape and len(found.items) == 1 else found.items
-    tree.leaves.append(found.leaf("/".join(path)))
+    leaf = found.leaf("/".join(path))
+    tree.leaves.append(leaf if foreign is None else replace(leaf, foreign=foreign))
     return None
+
+
+def _inner(node: Any, tree: Tree, path: Path) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """What is to be walked in a container. The numbers of records become a leaf for each field."""
+    found = records(node) if isinstance(node, (list, tuple)) else None
+    if found is None:
+        return _children(node)
+    tree.leaves += [column.leaf("/".join((*path, *steps))) for steps, column in found.columns]
+    return iter(found.others)
 
 
 def _is_empty(node: Any) -> bool:
@@ -254,10 +297,12 @@ def _arguments(made: Made) -> Iterator[tuple[tuple[str, ...], Any]]:
     elif len(arguments) == 1 and isinstance(arguments[0], (Table, list, tuple, Made)):
         yield (), arguments[0]
     else:
+        # Numbers and texts that a class is called with are settings of its: an enumeration's value, a time.
+        passed_over = (Global, Persistent) if made.new else (Global, Persistent, bool, int, float, complex)
         yield from (
             ((str(index),), value)
             for index, value in enumerate(arguments)
-            if not isinstance(value, (Global, Persistent))
+            if not isinstance(value, passed_over)
         )
     if isinstance(made.keywords, Table):
         yield from _named(made.keywords.pairs)

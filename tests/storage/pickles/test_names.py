@@ -1,12 +1,17 @@
 """What is silent is what real libraries were seen to write, and nothing else."""
 
 import json
+import pickle
 from importlib import resources
 
+import numpy as np
 import pytest
 
 from jaxdoctor.checkpoints.discover import recognized
+from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.reader import READERS
+from jaxdoctor.checkpoints.scan import scan
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.pickles.names import Standing, as_loaded, known
@@ -60,6 +65,25 @@ def test_functions_carried_as_code_are_a_warning(real_files, library):
     ]
 
     assert kinds == [{"carried-code"}] * len(files)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pandas/to_pickle.pkl", "sklearn/KNNImputer.4.pkl", "scipy/interpolate.1.5.pkl", "gymnasium/box.5.pkl"],
+)
+def test_missing_values_of_other_fields_are_meant(real_files, name):
+    """A frame with missing values, an imputer's mark and a space's bounds are no ruined training state."""
+    findings = scan([real_files[0] / name], Options()).findings
+
+    assert [finding.code for finding in findings if finding.severity > Severity.NOTE] == []
+
+
+def test_missing_values_beside_a_frame_are_not(tmp_path):
+    """The parameters beside an estimator are judged as ever."""
+    path = tmp_path / "state.pkl"
+    path.write_bytes(pickle.dumps({"params": {"w": np.array([1.0, np.nan], np.float32)}, "step": 3}))
+
+    assert [finding.code for finding in scan([path], Options()).findings] == ["JD301"]
 
 
 def test_old_names_are_todays():
