@@ -61,6 +61,7 @@ def changed(model: Any, change: Change) -> Any:
 
 def changes(model: Any) -> Iterator[Change]:
     """What may mend a rollout of the compiled model, likeliest first."""
+    yield from _feedback(model)
     yield from _friction(model)
     yield from _cone(model)
     yield Change(name=f'timestep="{model.opt.timestep / 2:g}"', apply=_halve_timestep, halves_timestep=True)
@@ -78,6 +79,17 @@ def _touching(model: Any) -> list[int]:
     if is_disabled(model, mujoco.mjtDisableBit.mjDSBL_CONTACT):
         return []
     return sorted({geom for first, second, _ in geom_pairs(model) for geom in (first, second)})
+
+
+def _feedback(model: Any) -> Iterator[Change]:
+    affine = model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE
+    pushing = affine & (model.actuator_biasprm[:, 2] > 0)
+    if pushing.any():
+
+        def braking(model: Any) -> None:
+            model.actuator_biasprm[pushing, 2] *= -1
+
+        yield Change(name="a negative third number of biasprm, where it is positive", apply=braking)
 
 
 def _friction(model: Any) -> Iterator[Change]:

@@ -94,3 +94,14 @@ def test_solver_integrator_and_iterations_come_last():
     assert (other.opt.iterations, other.opt.ls_iterations) == (12, 20)
     drag = compiled(arm(1), options='<option density="1"/>')
     assert 'integrator="implicitfast"' not in names(drag)
+
+
+def test_velocity_feedback_of_the_wrong_sign_is_turned_first():
+    servo = '<actuator><general joint="hinge0" biastype="affine" biasprm="0 {kp} {kv}"/></actuator>'
+    pushing = compiled(arm(1), after=servo.format(kp=-3, kv=2))
+    (change, *_) = changes(pushing)
+
+    assert changed(pushing, change).actuator_biasprm[0, :3].tolist() == [0, -3, -2]
+    assert not [
+        name for name in names(compiled(arm(1), after=servo.format(kp=-3, kv=-2))) if "biasprm" in name
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.outcome import Outcome, Parting
+from jaxdoctor.facts.outcome import Outcome, Parting, Verdict
 from jaxdoctor.rules.rule import Hits, rule
 
 BY_CONTACT = frozenset({"ncon", "contact.dist", "nefc", "qfrc_constraint", "qacc"})
@@ -49,7 +49,8 @@ def mjx_parts_from_mujoco(outcome: Outcome) -> Hits:
     - https://mujoco.readthedocs.io/en/stable/mjx.html#mjx-the-sharp-bits
     """
     parting = outcome.parting
-    if parting is None or not parting.is_plain:
+    # Where MJX fails by itself that is the finding, and it parts there too.
+    if parting is None or not parting.is_plain or outcome.verdict is Verdict.ENGINE:
         return
     field = "" if parting.field is None else f", first in {parting.field}"
     left = "" if parting.horizon is None else f"; a rollout parts at step {parting.horizon:g}"

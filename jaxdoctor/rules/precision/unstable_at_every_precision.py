@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.trial import native_x64
@@ -62,5 +63,5 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
             + (f"; over the rollout MuJoCo in C warns of {warned}" if warned else "")
         ),
         evidence={"failed": x64.failed, "replays": x64.replays, "warnings": dict(outcome.in_c.warnings)},
-        fix=("halve the timestep, raise solver iterations, soften solref; no precision mends it"),
+        fix=advice(outcome.cures) or FIX,
     )

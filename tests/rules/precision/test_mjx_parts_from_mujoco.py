@@ -1,7 +1,9 @@
 """JD250: MJX makes another step than C."""
 
+from dataclasses import replace
+
 from jaxdoctor.facts.finding import Severity
-from jaxdoctor.facts.outcome import Parting
+from jaxdoctor.facts.outcome import Parting, Verdict
 from jaxdoctor.rules.precision.mjx_parts_from_mujoco import mjx_parts_from_mujoco
 from tests.outcomes import outcome
 
@@ -49,3 +51,9 @@ def test_a_field_that_nobody_looked_for_is_not_named():
 def test_a_contact_that_begins_one_step_apart_is_healthy():
     assert not list(mjx_parts_from_mujoco.judge(parting(16)))
     assert not list(mjx_parts_from_mujoco.judge(outcome()))
+
+
+def test_the_engines_own_failure_is_said_once():
+    ill = replace(parting(), verdict=Verdict.ENGINE)
+
+    assert not list(mjx_parts_from_mujoco.judge(ill))

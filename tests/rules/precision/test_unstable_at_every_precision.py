@@ -1,5 +1,8 @@
 """JD204 on outcomes."""
 
+from dataclasses import replace
+
+from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.outcome import RolledInC, StepInC, Verdict
 from jaxdoctor.rules.precision.unstable_at_every_precision import unstable_at_every_precision
 from tests.outcomes import outcome
@@ -31,3 +34,15 @@ def test_a_rollout_that_float64_keeps_finite_is_another_rules():
 
 def test_what_float64_mends_is_not_the_model():
     assert not list(unstable_at_every_precision.judge(outcome(16)))
+
+
+def test_what_was_tried_is_the_fix():
+    """Advice that nobody tried is not given."""
+    cure = Cure(change='timestep="0.001"', failed=0, replays=16, instead_of=12, where="MuJoCo in C")
+    ill = outcome(16, Verdict.MODEL, x64=12, steps_in_c=FAILS)
+
+    (tried,) = unstable_at_every_precision.judge(replace(ill, cures=(cure,)))
+    (untried,) = unstable_at_every_precision.judge(ill)
+
+    assert tried.fix.startswith('timestep="0.001" mends it')
+    assert "timestep" not in untried.fix
