@@ -140,6 +140,9 @@ class Cure:
     tried: str
     """What came of it: "tried: settles at once"."""
 
+    follows: bool = False
+    """The leaf rests as soon as another, which drifts before it, is cured."""
+
     @property
     def told(self) -> str:
         """Both: "make ret as jnp.float32(0) (tried: settles at once)"."""

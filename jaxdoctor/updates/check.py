@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from jaxdoctor.checkpoints.discover import recognized
 from jaxdoctor.checkpoints.reader import READERS, describe
@@ -14,7 +16,7 @@ from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.errors import UsageError, WorkerError
 from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.facts.environment import Software
-from jaxdoctor.facts.finding import Skipped
+from jaxdoctor.facts.finding import Finding, Skipped
 from jaxdoctor.facts.parameters import Parameter, is_spec, parse
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.signature import Fate, Signature
@@ -113,10 +115,27 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
         command="check-update",
         subject=f"{wish.named}, whose code was executed",
         examined=len(traced),
-        findings=tuple(diagnose([*traced, Software(versions={"jax": versions_examined()["jax"]})])),
+        findings=tuple(merged(diagnose([*traced, Software(versions={"jax": versions_examined()["jax"]})]))),
         signatures=tuple(signatures),
         skipped=tuple(dict.fromkeys(skipped)),
     )
+
+
+SETTING = re.compile(r" \((x32|x64)((?:, params \w+)?)\)$")
+"""What a message ends with where one target was traced in several ways."""
+
+
+def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """What was found without x64 and with it once, and said so."""
+    groups: dict[Any, list[Finding]] = {}
+    for finding in findings:
+        setting = SETTING.search(finding.message)
+        said = SETTING.sub("", finding.message)
+        key = (finding.code, finding.location, said, finding.fix, setting[2] if setting else "")
+        groups.setdefault(key, []).append(finding)
+    for (_, _, said, _, params), same in groups.items():
+        both = {"(x64" in each.message for each in same} == {True, False}
+        yield replace(same[0], message=f"{said} (x32 and x64{params})") if both else same[0]
 
 
 def _subject(signature: Signature) -> str:

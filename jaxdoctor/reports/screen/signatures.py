@@ -48,6 +48,8 @@ def _signature(signature: Signature, console: Console) -> None:
         say(console, (f"{len(changed) - MOST_LEAVES} more leaves stand in --format json", "dim"))
     if signature.counters:
         table(console, COUNTER_HEADINGS, counter_rows(signature), numbers="  r rr")
+        if signature.calls_per_second is None and any(each.calls is not None for each in signature.counters):
+            say(console, ("times of counters want --calls-per-second", "dim"))
 
 
 def _origin(signature: Signature, console: Console) -> None:

@@ -48,8 +48,13 @@ def state_dtype_drifts(signature: Signature) -> Hits:
     - https://docs.jax.dev/en/latest/type_promotion.html
     - https://github.com/google-deepmind/optax/issues/1207
     """
-    for leaves in _together(signature):
+    groups = list(_together(signature))
+    following = [leaf.path for leaves in groups for leaf in leaves if _follows(leaf)]
+    for leaves in groups:
         leaf = leaves[0]
+        if _follows(leaf):
+            continue
+        after = f"; {len(following)} more drift after it" if following and leaves is groups[0] else ""
         site = leaf.sites[0] if leaf.sites else None
         several = f" and {len(leaves) - 1} more go" if len(leaves) > 1 else " goes"
         comes = "come" if len(leaves) > 1 else "comes"
@@ -57,13 +62,14 @@ def state_dtype_drifts(signature: Signature) -> Hits:
             location=signature.location(leaf.path, site),
             message=(
                 f"{leaf.path}{several} in as {leaf.before} and {comes} out as {leaf.after}"
-                f"{site.cause if site else ''}{_cost(signature, leaves)}{signature.context}"
+                f"{site.cause if site else ''}{_cost(signature, leaves)}{after}{signature.context}"
             ),
             evidence={
                 "leaves": [each.path for each in leaves],
                 "before": leaf.before,
                 "after": leaf.after,
                 "call": leaf.call,
+                "following": following,
                 "cures": sorted({each.cure.told for each in leaves if each.cure is not None}),
                 "sites": [site.place for site in leaf.sites],
                 "through": list(site.through) if site else [],
@@ -83,6 +89,11 @@ def _together(signature: Signature) -> Iterator[list[LeafSignature]]:
             cause = (leaf.dtype_in, leaf.weak_in, leaf.dtype_out, leaf.sites[0].place if leaf.sites else None)
             groups.setdefault(cause, []).append(leaf)
     yield from groups.values()
+
+
+def _follows(leaf: LeafSignature) -> bool:
+    """One cause, one finding: it drifts only because another leaf does."""
+    return leaf.cure is not None and leaf.cure.follows
 
 
 def _is_promoted_by_scan(leaf: LeafSignature) -> bool:

@@ -71,5 +71,5 @@ def _fix(signature: Signature, leaves: list[LeafSignature]) -> str | None:
     if signature.results:
         return "wrap the transformation: jaxdoctor.remedies.stable_dtypes(transform)"
     cures = [leaf.cure for leaf in leaves if leaf.cure is not None]
-    texts = [text for text in dict.fromkeys(cure.text for cure in cures) if not text.startswith("it rests")]
+    texts = list(dict.fromkeys(cure.text for cure in cures if not cure.follows))
     return f"{'; '.join(texts)} ({cures[0].tried})" if texts else None

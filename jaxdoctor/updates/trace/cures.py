@@ -86,7 +86,9 @@ def cured(
     rounds = trial.of(edit)
     said = _said(rounds)
     return tuple(
-        replace(leaf, cure=Cure(text=found[leaf.path], tried=said)) if leaf.path in found else leaf
+        replace(leaf, cure=Cure(text=found[leaf.path], tried=said, follows=found[leaf.path] == FOLLOWS))
+        if leaf.path in found
+        else leaf
         for leaf in leaves
     )
 

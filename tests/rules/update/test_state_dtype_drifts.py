@@ -50,6 +50,16 @@ def test_a_weak_leaf_that_a_scan_takes_on_is_a_warning():
     assert first.message.endswith("; lax.scan accepts it, and jit compiles once more")
 
 
+def test_a_leaf_that_drifts_after_another_is_no_finding_of_its_own():
+    first = leaf("w", "bfloat16", "float32", sites=(SITE,))
+    second = leaf("mu", "bfloat16", "float32", cure=Cure(text="it rests", tried="tried", follows=True))
+
+    (finding,) = hits(state_dtype_drifts, signature(first, second, rounds=2))
+
+    assert finding.message.endswith("return p - LR * g; 1 more drift after it")
+    assert finding.evidence["following"] == ["mu"]
+
+
 def test_what_drifts_cannot_be_donated():
     (finding,) = hits(state_dtype_drifts, signature(leaf("w", "bfloat16", "float32"), rounds=1, donated=True))
 

@@ -333,6 +333,16 @@ def test_under_x64_a_numpy_number_makes_a_float64():
     assert healthy.verdict == "stable"
 
 
+def test_what_is_found_without_x64_and_with_it_is_told_once():
+    wish = Wish(target="examples/update/train.py:ill", x64=(False, True))
+
+    report = check_update(wish)
+
+    messages = [finding.message for finding in report.findings]
+    assert len(messages) == len(set(messages)) == 3
+    assert all(message.endswith(" (x32 and x64)") for message in messages)
+
+
 def l_bfgs():
     """A loop over L-BFGS as in https://github.com/google-deepmind/optax/issues/1207."""
     return optax.lbfgs()
