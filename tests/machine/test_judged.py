@@ -58,6 +58,18 @@ def test_a_named_card_is_judged_with_the_settings_of_here(monkeypatch):
     assert found.environment.settings == {"JAX_DEFAULT_MATMUL_PRECISION": "highest", "JAX_PLATFORMS": "cpu"}
 
 
+def test_the_packages_are_tried_and_the_switch_to_warp_is_a_setting(monkeypatch):
+    """With this variable MJX computes in Warp on a GPU where the user's code names no implementation."""
+    monkeypatch.setenv("MJX_GPU_DEFAULT_WARP", "true")
+
+    found = examine_machine("rtx-4090")
+
+    assert found.environment.settings["MJX_GPU_DEFAULT_WARP"] == "true"
+    assert found.software in found.facts
+    assert found.software.unimportable == {}
+    assert found.software.versions == found.environment.versions
+
+
 def test_x64_makes_float64_the_default(monkeypatch):
     monkeypatch.setenv("JAX_ENABLE_X64", "true")
 

@@ -369,3 +369,14 @@ def test_l_bfgs_under_x64_has_64_bit_leaves_for_narrow_parameters():
     assert [len(each.wide_leaves) for each in report.signatures] == [0, 0, 4, 4]
     assert [finding.code for finding in report.findings].count("JD505") == 2
     assert sum(each.compilations for each in report.signatures) == 0
+
+
+def test_a_jax_that_was_not_tried_is_noted(monkeypatch):
+    """In the report of an update too, which looks at no machine."""
+    wish = Wish(target="tests.sample_updates:train_state", time_limit=60)
+    monkeypatch.setattr("jaxdoctor.updates.check.versions_examined", lambda: {"jax": "99.1"})
+
+    report = check_update(wish)
+
+    (finding,) = [each for each in report.findings if each.code == "JD123"]
+    assert finding.message.startswith("this jax (99.1) is newer than what was tried (")
