@@ -27,7 +27,7 @@ def together(judged: Iterable[tuple[object, Finding]]) -> list[Finding]:
 
 
 def _same(finding: Finding) -> str | None:
-    """What else must agree: a finding about no leaf is told from others by its words without numbers."""
+    """What else must agree: a finding about no leaf is distinguished by its words without numbers."""
     if finding.location.leaf is not None:
         return None
     return "".join(letter for letter in finding.message if not letter.isdigit())
@@ -68,10 +68,10 @@ def with_last_clean(
 
 def _going_back(finding: Finding, clean: Sequence[Checkpoint]) -> Finding:
     newest = clean[-1].path if clean else None
-    told = "no checkpoint of this run is clean"
+    sentence = "no checkpoint of this run is clean"
     if newest is not None:
-        told = f"the last clean checkpoint is `{_called(Path(newest))}`"
-    fix = told if finding.fix is None else f"{finding.fix}; {told}"
+        sentence = f"the last clean checkpoint is `{_called(Path(newest))}`"
+    fix = sentence if finding.fix is None else f"{finding.fix}; {sentence}"
     return replace(finding, fix=fix, evidence={**finding.evidence, "last_clean": newest})
 
 

@@ -130,9 +130,9 @@ def expected_dtype(text: str) -> tuple[Role, str]:
     return role_named(name), dtype.strip()
 
 
-def role_of(leaf: Leaf, told: Sequence[Assignment] = ()) -> Role:
-    """What the leaf is for: as told, as its reader knew, or as its path, dtype and shape say."""
-    for one in told:
+def role_of(leaf: Leaf, assigned: Sequence[Assignment] = ()) -> Role:
+    """What the leaf is for: as assigned, as its reader knew, or as its path, dtype and shape say."""
+    for one in assigned:
         if fnmatch.fnmatchcase(leaf.path, one.pattern):
             return one.role
     if leaf.role is not Role.OTHER:

@@ -61,7 +61,7 @@ class Vigil:
         self.options = options
         self.judged: dict[Path, Checkpoint] = {}
         self.seen: dict[Path, Fingerprint] = {}
-        self.told: set[object] = set()
+        self.reported: set[object] = set()
 
     def look(self) -> Report | None:
         """A report on what is new since the last look; None: nothing."""
@@ -74,9 +74,9 @@ class Vigil:
         if not new:
             return None
         report = self.report()
-        fresh = [finding for finding in report.findings if _identity(finding) not in self.told]
-        standing = [finding for finding in report.findings if _identity(finding) in self.told]
-        self.told.update(map(_identity, fresh))
+        fresh = [finding for finding in report.findings if _identity(finding) not in self.reported]
+        standing = [finding for finding in report.findings if _identity(finding) in self.reported]
+        self.reported.update(map(_identity, fresh))
         paths = {saved.path for saved in new}
         return replace(
             report,

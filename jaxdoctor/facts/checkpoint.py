@@ -426,9 +426,9 @@ class Checkpoint:
     @functools.cached_property
     def own_step(self) -> tuple[str, int] | None:
         """The name and the value of the step that it holds inside, whatever its file is called."""
-        told = self.metadata.get("global_step")
-        if isinstance(told, int) and not isinstance(told, bool):
-            return "global_step", told
+        declared = self.metadata.get("global_step")
+        if isinstance(declared, int) and not isinstance(declared, bool):
+            return "global_step", declared
         if self._counted_step is None and self.step is not None and self.step != self.named_step:
             return "the step inside", self.step
         return self._counted_step

@@ -74,7 +74,7 @@ def _of_a_word(counter: SavedCounter) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Expectations:
-    """What the user told us about the run."""
+    """What the user expects of the run."""
 
     planned_steps: int | None = None
     steps_per_second: float | None = None

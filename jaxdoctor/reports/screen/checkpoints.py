@@ -57,9 +57,9 @@ def _coverage(covered: Coverage, console: Console) -> None:
     """The line that says how much of everything was read."""
     whole = covered.leaves - covered.sampled - covered.unread
     parts = ((whole, "whole"), (covered.sampled, "sampled"), (covered.unread, "not at all"))
-    told = ", ".join(f"{number:,} {how}" for number, how in parts if number)
+    amounts = ", ".join(f"{number:,} {how}" for number, how in parts if number)
     share = f"{percent(covered.share)} of {in_bytes(covered.value_bytes)} of values"
-    labelled(console, "read", f"{counted(covered.leaves, 'leaf', 'leaves')}: {told}; {share}")
+    labelled(console, "read", f"{counted(covered.leaves, 'leaf', 'leaves')}: {amounts}; {share}")
 
 
 def _leaves(checkpoint: Checkpoint, console: Console, *, in_full: bool) -> None:

@@ -99,6 +99,6 @@ def draw_overview(runs: Sequence[Run], console: Console, *, in_full: bool) -> No
 def _row(run: Run, console: Console) -> tuple[str | Text, ...]:
     steps = [saved.step for saved in run.checkpoints if saved.step is not None]
     reach = DASH if not steps else f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"
-    told = Text(tally(run.findings), "" if run.worst is None else STYLES[run.worst])
+    found = Text(tally(run.findings), "" if run.worst is None else STYLES[run.worst])
     path = shortened(run.path, max(console.width // 2, 20))
-    return path, run.checkpoints[0].format, f"{len(run.checkpoints):,}", reach, told
+    return path, run.checkpoints[0].format, f"{len(run.checkpoints):,}", reach, found

@@ -27,7 +27,7 @@ def counter_near_limit(series: Series) -> Hits:
 
     ## Why it matters
 
-    JAX's integers wrap without a word and Optax's stop. 2^31 environment steps take 36 minutes at a
+    JAX's integers wrap silently and Optax's stop. 2^31 environment steps take 36 minutes at a
     million a second, and six hours at a hundred thousand.
 
     ## What to do
@@ -85,21 +85,21 @@ def _judge(series: Series, saved: Checkpoint, counter: SavedCounter) -> Iterator
     )
 
 
-def _planned(saved: Checkpoint, counter: SavedCounter, told: Expectations) -> float | None:
+def _planned(saved: Checkpoint, counter: SavedCounter, expected: Expectations) -> float | None:
     """What the counter will be at the planned number of steps, as far as it follows the steps."""
-    if told.planned_steps is None or counter.value <= 0:
+    if expected.planned_steps is None or counter.value <= 0:
         return None
     if not saved.step or saved.step <= 0:
-        return float(told.planned_steps)
-    return counter.value / saved.step * told.planned_steps
+        return float(expected.planned_steps)
+    return counter.value / saved.step * expected.planned_steps
 
 
 def _rate(series: Series, counter: SavedCounter) -> float | None:
     """What the user tells wins over what the saves tell; the saves then tell how often it counts a step."""
-    own, told = series.rate_of(counter.path), series.expectations.steps_per_second
-    if told is None:
+    own, given = series.rate_of(counter.path), series.expectations.steps_per_second
+    if given is None:
         return own
-    return told * own / series.rate if own and series.rate else told
+    return given * own / series.rate if own and series.rate else given
 
 
 def _when(series: Series, saved: Checkpoint, counter: SavedCounter) -> dt.datetime | None:

@@ -55,11 +55,11 @@ def counter_wrapped(series: Series) -> Hits:
     - https://github.com/google/brax/issues/578
     - https://github.com/google/brax/commit/84b9b4f
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     for path, sightings in series.histories.items():
         for hit in itertools.chain(_fell(sightings), _negative(sightings), _congruent(sightings)):
-            if path not in told:
-                told.add(path)
+            if path not in reported:
+                reported.add(path)
                 yield hit
     yield from _folders(series)
     yield from _nameless(series)
@@ -104,12 +104,12 @@ def _below_zero(saved: Checkpoint, counter: SavedCounter) -> Hit:
             fix="see where it is counted; no wrap at 2^32 explains this number",
         )
     true = value + (1 << (WORD_BITS if widened else bits))
-    told = f"which is {true} in {counter.dtype}"
+    meaning = f"which is {true} in {counter.dtype}"
     if widened:
-        told = f"an int32 that wrapped before it was saved as {counter.dtype}: the true count is {true}"
+        meaning = f"an int32 that wrapped before it was saved as {counter.dtype}: the true count is {true}"
     return Hit(
         location=_where(saved, counter.path),
-        message=f"{counter.path} is {value}, {told}",
+        message=f"{counter.path} is {value}, {meaning}",
         evidence={"value": value, "dtype": counter.dtype, "likely": true},
         fix=f"count in 64 bits; the true count is likely {true}",
     )

@@ -19,7 +19,7 @@ def dtype_changed(series: Series) -> Hits:
     ## Why it matters
 
     The update function returned another type than it got, so that everything was compiled again; or a
-    restore cast the state, which Orbax does to the template's dtype without a word. Narrower moments
+    restore cast the state, which Orbax does to the template's dtype silently. Narrower moments
     and counters do not come back.
 
     ## What to do

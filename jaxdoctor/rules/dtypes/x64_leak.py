@@ -29,7 +29,7 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
     ## Why it matters
 
     One float64 operand makes everything that touches it float64, at 1/32 or 1/64 of the speed on most
-    cards. And a process without x64 restores such a leaf as float32 without a word.
+    cards. And a process without x64 restores such a leaf as float32 silently.
 
     ## What to do
 

@@ -103,18 +103,18 @@ def _apart(checkpoint: Checkpoint, count: float, beside: Mapping[str, list[Leaf]
     summed, deviation = beside["sum"][0], beside["std"][0]
     assert summed.statistics is not None
     assert deviation.statistics is not None
-    most, told = summed.statistics.maximum, deviation.statistics.maximum
-    if not most or not told or most < 0 or told <= 0 or not summed.statistics.whole:
+    most, largest = summed.statistics.maximum, deviation.statistics.maximum
+    if not most or not largest or most < 0 or largest <= 0 or not summed.statistics.whole:
         return
     expected = math.sqrt(most / count)
-    if not 1 / TIMES <= told / expected <= TIMES:
+    if not 1 / TIMES <= largest / expected <= TIMES:
         yield Hit(
             location=Location(path=checkpoint.path, leaf=deviation.path, step=checkpoint.step),
             message=(
-                f"{deviation.path} goes up to {told:.3g}, and {summed.path} "
+                f"{deviation.path} goes up to {largest:.3g}, and {summed.path} "
                 f"over a count of {count:g} gives {expected:.3g}"
             ),
-            evidence={"told": told, "expected": expected, "count": count},
+            evidence={"largest": largest, "expected": expected, "count": count},
             fix="restore mean, variance and count together",
         )
 

@@ -55,7 +55,7 @@ def _restarted(fall: Fall) -> bool:
     counter = fall.after.counter
     if not counter.only_grows or counter.value < 0 or not _went_on(earlier, later):
         return False
-    # Of a checkpoint whose counts contradict each other, another rule tells.
+    # Of a checkpoint whose counts contradict each other, another rule reports.
     return all(counter.path != one.leaf for one in disagreements(later))
 
 

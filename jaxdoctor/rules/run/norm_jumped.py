@@ -65,7 +65,7 @@ def _ratios(before: Checkpoint, after: Checkpoint) -> list[tuple[Leaf, float, fl
         old = earlier.get(leaf.path)
         if old is None or old.statistics is None or leaf.statistics is None or old.shape != leaf.shape:
             continue
-        # Of a single value out there, or of reversed bytes, other rules tell.
+        # Of a single value out there, or of reversed bytes, other rules report.
         odd = any(one.has_outlier or one.byte_swapped for one in (old.statistics, leaf.statistics))
         if old.statistics.rms and leaf.statistics.rms and not odd:
             found.append((leaf, old.statistics.rms, leaf.statistics.rms))

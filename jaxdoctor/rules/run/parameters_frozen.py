@@ -24,7 +24,7 @@ def parameters_frozen(series: Series) -> Hits:
     All parameters equal to the last bit in two checkpoints of one run whose steps differ; or all leaves
     of a running average, while the parameters move. Of large arrays a sample was compared, unless
     `--deep` was given. A run that trains a part of its parameters, such as an adapter, is left out, as
-    are checkpoints whose counts of updates stand still too, of which another rule tells.
+    are checkpoints whose counts of updates stand still too, which another rule reports.
 
     ## Why it matters
 
@@ -74,7 +74,7 @@ def _parameters(saved: Checkpoint) -> Mapping[str, int]:
 
 
 def _averages(saved: Checkpoint) -> Mapping[str, int]:
-    """The fingerprints of averages that have the bits to move; of the others, average-narrower tells."""
+    """The fingerprints of averages that have the bits to move; of the others, average-narrower reports."""
     return _fingerprints(saved, average=True)
 
 
@@ -95,14 +95,14 @@ def _all_equal(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
     return bool(before) and before == after
 
 
-def _hit(pairs: Sequence[Pair], noun: str, number: int, told: str) -> Hit:
+def _hit(pairs: Sequence[Pair], noun: str, number: int, beside: str) -> Hit:
     before, after = pairs[0]
     plural = "leaves of the average" if noun.startswith("leaf") else None
     more = f"; so it is in {counted(len(pairs) - 1, 'later checkpoint')}" if len(pairs) > 1 else ""
     all_ = f"all {counted(number, noun, plural)} are" if number > 1 else f"the only {noun} is"
     return Hit(
         location=Location(path=after.path, step=after.step),
-        message=f"{all_} the same in {before.path} and {after.path}{told}{more}",
+        message=f"{all_} the same in {before.path} and {after.path}{beside}{more}",
         evidence={"leaves": number, "before": before.path, "pairs": len(pairs)},
         fix="save the state that the update returns",
     )

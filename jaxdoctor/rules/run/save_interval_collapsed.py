@@ -22,7 +22,7 @@ VERY_MUCH = 100
 
 @rule("JD401", Severity.ERROR)
 def save_interval_collapsed(series: Series) -> Hits:
-    """Checkpoints are saved far more often than the run was told to.
+    """Checkpoints are saved far more often than the run was set up to do.
 
     ## What it saw
 
@@ -53,9 +53,9 @@ def save_interval_collapsed(series: Series) -> Hits:
     - https://github.com/huggingface/trl/issues/2124
     - https://github.com/huggingface/trl/issues/1889
     """
-    told = [saved for saved in _by_number(series) if not _ends_epoch(saved)]
-    declared = [saved for saved in told if _save_steps(saved)]
-    yield from _against_declared(declared) if declared else _against_habit(told)
+    saves = [saved for saved in _by_number(series) if not _ends_epoch(saved)]
+    declared = [saved for saved in saves if _save_steps(saved)]
+    yield from _against_declared(declared) if declared else _against_habit(saves)
 
 
 def _number(saved: Checkpoint) -> int:

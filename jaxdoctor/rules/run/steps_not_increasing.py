@@ -19,7 +19,7 @@ def steps_not_increasing(series: Series) -> Hits:
 
     A log whose steps fall from one entry to the next; or, as a note, a checkpoint of a lower step that
     was saved after one of a higher step. Two entries of one step, as of training and evaluation, are
-    normal, and a fall below zero is a wrapped counter, of which another rule tells.
+    normal, and a fall below zero is a wrapped counter, which another rule reports.
 
     ## Why it matters
 
@@ -55,7 +55,7 @@ def steps_not_increasing(series: Series) -> Hits:
 
 
 def _step(saved: Checkpoint) -> int | None:
-    """What its name tells: of a name and a step inside that differ, another rule tells."""
+    """What its name tells: of a name and a step inside that differ, another rule reports."""
     return saved.step if saved.named_step is None else saved.named_step
 
 

@@ -11,7 +11,7 @@ SMALLEST = 32
 """Elements. Of fewer, no value is typical."""
 
 SQUARE_OVERFLOWS = 1.8e19
-"""From here on magnitude-extreme tells it."""
+"""From here on magnitude-extreme reports it."""
 
 
 @rule("JD308", Severity.WARNING)
