@@ -121,7 +121,11 @@ def _translate(path: Path, complaint: str, said: list[str]) -> NothingExaminedEr
     if missing is not None:
         return UnreadableError(
             f"{place} needs {missing[1]}, which is not there",
-            hint=f"meshdir, texturedir, assetdir and file are taken from {path.parent.resolve()}",
+            hint=(
+                f"meshdir, texturedir, assetdir and file are taken from {path.parent.resolve()}; what an "
+                "environment adds in Python can be probed as its compiled model: "
+                "mujoco.mj_saveModel(env.mj_model, 'env.mjb')"
+            ),
         )
     if "XML parse error" in complaint:
         return UnreadableError(f"{place} is not well-formed XML", hint=_parser_words(complaint))

@@ -15,7 +15,7 @@ from typing import Any
 import mujoco
 
 from jaxdoctor.errors import UnsupportedModelError
-from jaxdoctor.facts.model import Feature
+from jaxdoctor.facts.model import Feature, SourceLocation
 from jaxdoctor.models.contacts import geom_pairs
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.lines import element_line
@@ -168,8 +168,14 @@ def _collisions(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]
         what = _refused_pair(model, types, first, second, pair)
         if what is not None and what not in seen:
             seen.add(what)
-            spot = spots.at("geom", second)
-            yield Feature(what=f"{what} ({spots.at('geom', first)} and {spot})", line=spot.line)
+            one, other = (spots.at("geom", geom) for geom in (first, second))
+            yield Feature(what=f"{what} ({_placed(one)} and {_placed(other)})", line=other.line)
+
+
+def _placed(spot: SourceLocation) -> str:
+    """An element that has no name, with the line by which it can be found."""
+    nameless = spot.name.startswith("#") and spot.line is not None
+    return f"{spot.element} on line {spot.line}" if nameless else str(spot)
 
 
 def _refused_pair(

@@ -150,3 +150,17 @@ def test_lines_are_not_guessed_where_files_include_one_another(tmp_path):
     assert spot.name == "hinge0"
     assert spot.line is None
     assert np.all(model.nv == 1)
+
+
+def test_geoms_without_names_are_found_by_their_lines(tmp_path):
+    path = tmp_path / "model.xml"
+    text = mjcf(BODIES)
+    for kind in ("box", "cylinder"):
+        text = text.replace(f'name="{kind}" ', "")
+    path.write_text(text.replace("</body><body", "</body>\n<body"))
+    model = mujoco.MjModel.from_xml_path(str(path))
+
+    with pytest.raises(UnsupportedModelError) as caught:
+        try_mjx(model, str(path))
+
+    assert "contact between cylinder and box (geom on line 7 and geom on line 6)" in str(caught.value)
