@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -249,13 +250,15 @@ def _with_details(statistics: Statistics, kept: list[Any], dtype: str) -> Statis
     if dtype not in LOW_BITS:
         return counted
     subnormal = (np.abs(values) < np.finfo(values.dtype).tiny) & (values != 0)
+    subnormals = int(subnormal.sum())
     distinct, clear = _low_bits(values, dtype)
+    odd = bool(subnormals or statistics.nonfinite) or (statistics.largest_magnitude or 0) > LARGEST_ORDINARY
     return replace(
         counted,
-        subnormals=int(subnormal.sum()),
+        subnormals=subnormals,
         distinct=distinct,
         low_bits_clear=clear,
-        byte_swapped=_byte_swapped(values),
+        byte_swapped=odd and _byte_swapped(values),
     )
 
 
@@ -263,14 +266,18 @@ def _with_magnitudes(statistics: Statistics, values: Any) -> Statistics:
     """Adds the 99th percentile of the magnitudes and the root mean square."""
     import numpy as np
 
-    finite = values[np.isfinite(values)] if statistics.nonfinite else values
-    if not len(finite):
+    magnitudes = np.abs(values[np.isfinite(values)] if statistics.nonfinite else values)
+    if not len(magnitudes):
         return statistics
-    magnitudes = np.abs(finite.astype("float64"))
+    largest = float(magnitudes.max())
+    if len(magnitudes) == 1 or not largest:
+        return replace(statistics, typical=largest, rms=largest)
     place = int(TYPICAL * (len(magnitudes) - 1))
-    with np.errstate(over="ignore"):
-        rms = float(np.sqrt(np.mean(magnitudes * magnitudes)))
-    return replace(statistics, typical=float(np.partition(magnitudes, place)[place]), rms=rms)
+    # Of the largest one, so that no square overflows and none that counts underflows.
+    shares = magnitudes / magnitudes.dtype.type(largest)
+    rms = largest * math.sqrt(float(shares @ shares) / len(shares))
+    magnitudes.partition(place)
+    return replace(statistics, typical=float(magnitudes[place]), rms=rms)
 
 
 def _byte_swapped(values: Any) -> bool:

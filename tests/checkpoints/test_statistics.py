@@ -208,3 +208,8 @@ def test_equal_values_have_equal_fingerprints():
 
     assert census(first).fingerprint == census(first.copy()).fingerprint
     assert census(first).fingerprint != census(first + 1).fingerprint
+
+
+def test_no_square_overflows_in_the_root_mean_square():
+    assert census(np.float32([3e30, 3e30, 3e30])).rms == pytest.approx(3e30)
+    assert census(np.float32([3e-30, -3e-30])).rms == pytest.approx(3e-30)
