@@ -23,6 +23,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.run import Run
 from jaxdoctor.reports.format import FORMATS
 from jaxdoctor.reports.publish import NEVER, Destination, pair, publish, require_writable, severity_named
+from jaxdoctor.reports.wording import summary
 from jaxdoctor.rules.rule import RULES
 from jaxdoctor.workers.log import listen
 
@@ -289,9 +290,13 @@ class Shared:
 
     def write(self, report: Report, config: Config) -> int:
         """Writes a report that was judged already."""
-        return publish(
-            replace(report, statistics=self.statistics), self.formats, self.outputs, config.fail_on
-        )
+        report = replace(report, statistics=self.statistics)
+        code = publish(report, self.formats, self.outputs, config.fail_on)
+        files = [str(path) for _, path in self.destinations if path is not None]
+        if len(files) == len(self.destinations) and not self.quiet:
+            # Nothing stands on stdout, so that people would not know what was found.
+            typer.echo(f"wrote {', '.join(files)}: {summary(report)}", err=True)
+        return code
 
 
 def reporting(command: Callable[..., None]) -> Callable[..., None]:

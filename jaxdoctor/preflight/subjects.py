@@ -106,7 +106,8 @@ def _require(subject: Subject, config: Config) -> None:
             what = f"nothing matches {path}" if glob.has_magic(path) else f"{path} does not exist"
             raise ConfigError(
                 f"{subject.at or 'the configuration'}: {what}",
-                hint=f"correct the name, or take the entry out; paths start from {config.folder}",
+                hint="correct the name, or take the entry out; paths start from the folder of "
+                f"{config.path or 'the call'}",
             )
 
 

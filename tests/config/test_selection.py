@@ -128,6 +128,15 @@ def test_hostile_content_is_not_ignored_everywhere(place, word):
         configuration(Selection(ignore=(word,)))
 
 
+def test_a_report_in_files_alone_says_so_and_what_was_found(place):
+    (place / "jaxdoctor.yaml").unlink()
+
+    code, out, err = scan("runs", "--output", "r.json")
+    assert (code, out) == (1, "")
+    assert err == "wrote r.json: 1 error, 1 subject examined\n"
+    assert scan("runs", "--output", "r.json", "--quiet")[2] == ""
+
+
 def test_a_report_says_when_where_and_how_it_was_made(place):
     document = json.loads(scan("runs", "--format", "json", "--fail-on", "never")[1])
 
