@@ -62,6 +62,9 @@ def unrecognized(found: Candidate, suffixes: frozenset[str], *, named: bool = Fa
         return Unrecognized(fault=error.fault(path=found.spelled))
     if other is None and named:
         return Unrecognized()
+    if found.suffix == ".pth" and found.head.isascii():
+        # Python's own path files, which stand in every site-packages.
+        return None
     return Unrecognized(other=other or "unknown")
 
 

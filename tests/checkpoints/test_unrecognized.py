@@ -53,6 +53,11 @@ def test_what_is_called_otherwise_is_nothing(tmp_path, name):
     assert beside_a_healthy_one(tmp_path, name, b"") == ([], [])
 
 
+def test_the_path_files_of_python_are_nothing(tmp_path):
+    """They have a suffix of torch, and stand in every environment."""
+    assert beside_a_healthy_one(tmp_path, "_editable_impl.pth", b"/home/me/project\n") == ([], [])
+
+
 def test_models_of_other_formats_are_counted(tmp_path):
     """They change neither findings nor the exit code."""
     np.savez(tmp_path / "step_1.npz", w=np.ones(3, np.float32))

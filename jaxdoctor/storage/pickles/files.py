@@ -36,6 +36,15 @@ MOST_CALLS = 10_000
 OPCODES = OPERATIONS.keys() | LITERALS.keys()
 _FIRST_NAME = re.compile(rb"c[A-Za-z_][\w.]*\n[A-Za-z_][\w.]*\n")
 _OPENINGS = frozenset({b"(", b"]", b"}", b"c", b")"})
+_IMPORTABLE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.<>]*")
+"""A name that can be imported: in a text, what stands behind an opcode's letter is a sentence."""
+
+_NEVER_FIRST = frozenset({b"i", b"P"})
+"""INST needs a mark before it, PERSID a function that finds objects: no unpickler goes on behind either.
+
+"import sys" begins with the first, every zip archive with the second.
+"""
+
 PROTO = 0x80
 _PLAUSIBLE = 4
 """Values that a text would have to build by chance to be taken for a pickle of protocol 0."""
@@ -65,20 +74,18 @@ def looks_pickled(head: bytes, size: int) -> bool:
         return False
     if head[0] == PROTO:
         return head[1] <= HIGHEST_PROTOCOL and len(head) > 2 and head[2] in OPCODES  # noqa: PLR2004
-    if head[0] not in OPCODES or (head[:1] == b"c" and not _FIRST_NAME.match(head)):
+    odd = head[:1] in _NEVER_FIRST or (head[:1] == b"c" and not _FIRST_NAME.match(head))
+    if head[0] not in OPCODES or odd:
         return False
     found = read_pickle(Cursor(lambda offset, wanted: head[offset : offset + wanted], len(head)), 1 << 24)
     cut = found.truncated and size > len(head)
-    if any(name in found.names for name in found.dangers):
+    names = [name for name in found.names if _IMPORTABLE.fullmatch(name)]
+    if any(name in names for name in found.dangers):
         return True
     if head[:1] in _OPENINGS:
-        return (
-            found.complete
-            or bool(found.calls)
-            or (cut and (len(found.rest) >= _PLAUSIBLE or bool(found.names)))
-        )
+        return found.complete or bool(found.calls) or (cut and (len(found.rest) >= _PLAUSIBLE or bool(names)))
     # A text begins with such a letter, too; calls do not come about by chance.
-    return bool(found.calls) or (found.complete and bool(found.names)) or (cut and bool(found.names))
+    return bool(found.calls) or (found.complete and bool(names)) or (cut and bool(names))
 
 
 def may_be_pickled(head: bytes) -> bool:

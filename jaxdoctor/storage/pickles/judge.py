@@ -224,6 +224,9 @@ def _misused(callee: Global, about: Known, arguments: Any) -> str | None:
         allowed = given[min(place, len(given) - 1)] if given else ""
         if kind in allowed.split() or _is_rebuilt(callee, value):
             continue
+        # Python 2 writes the element type of an array, b"b", as a text: one letter names nothing.
+        if (isinstance(value, str) and len(value) <= 1) or _names_generator(callee, value):
+            continue
         if callee.known.current in PASSIVE and kind != "t" and not _hands_getattr(value):
             continue
         if _type_like(callee) and (kind == "c" or (kind == "t" and not _commands(value))):
@@ -232,6 +235,17 @@ def _misused(callee: Global, about: Known, arguments: Any) -> str | None:
     if callee.known.current == "_codecs:encode" and not (len(arguments) > 1 and arguments[1] in ENCODINGS):
         return "it is told an encoding that no pickle uses"
     return None
+
+
+def _names_generator(callee: Global, value: Any) -> bool:
+    """NumPy before 2.0 saves a random generator with the name of its kind, and the function that makes it."""
+    if callee.module != "numpy.random._pickle":
+        return False
+    maker = isinstance(value, Global) and value.known.current == "numpy.random._pickle:__bit_generator_ctor"
+    return maker or (isinstance(value, str) and value in GENERATORS)
+
+
+GENERATORS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
 
 
 def _hands_getattr(value: Any) -> bool:

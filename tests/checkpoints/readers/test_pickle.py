@@ -409,3 +409,37 @@ def test_damage_is_a_fault_or_nothing(happened, tmp_path_factory):
         )
     with damaged(original, happened) as path:
         insist_calm(READER, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("module.py", b"import sys\nfrom collections.abc import Callable, Sequence\n\nx = 1\n"),
+        ("stub.pyi", b"import numpy as np\nimport numpy.ma as ma\n"),
+        ("schema.zip", b"PK\x03\x04" + bytes(range(10, 250)) * 20),
+    ],
+)
+def test_a_program_or_an_archive_is_no_pickle(tmp_path, name, content):
+    """Their first letters are opcodes that no pickle begins with."""
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    assert not knows(READER, path)
+
+
+def test_the_element_type_as_python_2_writes_it(tmp_path):
+    """One letter of text where Python 3 writes a byte."""
+    path = tmp_path / "old.pkl"
+    path.write_bytes(b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R.")
+
+    assert [fault.kind for fault in checkpoint_of(READER, path, Budget()).faults] == []
+
+
+@pytest.mark.parametrize("name", ["PCG64", "MT19937"])
+def test_a_random_generator_of_an_older_numpy(tmp_path, name):
+    """It is saved with the name of its kind; no other text is taken for one."""
+    path = tmp_path / "generator.pkl"
+    called = b"\x80\x02cnumpy.random._pickle\n__generator_ctor\n"
+    path.write_bytes(called + b"U" + bytes([len(name)]) + name.encode() + b"\x85R.")
+
+    assert checkpoint_of(READER, path, Budget()).faults == ()
