@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.config.document import Located
+from jaxdoctor.config.document import YAML_WORDS, Located
 from jaxdoctor.errors import ConfigError
 
 NAMES = {
@@ -21,9 +21,6 @@ NAMES = {
     "number": "a number",
     "boolean": "true or false",
 }
-
-YAML_WORDS = {True: "on", False: "off"}
-"""YAML 1.1 reads these words as booleans; where words are expected they are words again."""
 
 
 @functools.cache

@@ -14,6 +14,9 @@ YAML_NAMES = ("jaxdoctor.yaml", "jaxdoctor.yml")
 PYPROJECT = "pyproject.toml"
 TABLE = ("tool", "jaxdoctor")
 
+YAML_WORDS = {True: "on", False: "off"}
+"""YAML 1.1 reads these words as booleans; where words are expected they are words again."""
+
 
 @dataclass(frozen=True)
 class Located:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.config.checking import YAML_WORDS, check
-from jaxdoctor.config.document import Located, find, parse
+from jaxdoctor.config.document import YAML_WORDS, Located, find, parse
 from jaxdoctor.errors import ConfigError, UnknownNameError
 from jaxdoctor.rules.rule import RULES
 
@@ -140,6 +139,8 @@ def load(path: Path | None, folder: Path | None = None) -> Config:
     if path is None and folder is None:
         # Messages and the report name it as the user would.
         chosen = Path(os.path.relpath(chosen))
+    from jaxdoctor.config.checking import check  # noqa: PLC0415 (most scans have no configuration)
+
     document = parse(chosen)
     check(document, chosen)
     _check_rules(document, chosen)
