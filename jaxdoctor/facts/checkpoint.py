@@ -540,9 +540,12 @@ def _pair(path: str, high: Leaf, low: Leaf) -> Iterator[SavedCounter]:
 
 
 def _counted_value(leaf: Leaf) -> int | float | None:
-    """The number, or of entries that differ (a population) the worst: a negative one, else the largest."""
+    """The number, or of entries that differ (a population) the worst: a negative one, else the largest.
+
+    None of NaN and infinity, which count nothing.
+    """
     if isinstance(leaf.value, int | float):
-        return leaf.value
+        return leaf.value if isinstance(leaf.value, int) or math.isfinite(leaf.value) else None
     seen = leaf.statistics
     if seen is None or seen.minimum is None or seen.maximum is None:
         return None

@@ -298,3 +298,15 @@ def test_a_scan_imports_nothing_heavy(tmp_path):
     )
 
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400, -(10**400)])
+def test_a_count_of_any_value_ends_no_scan(tmp_path, value):
+    """Python numbers in a pickle, beyond what any type of an array holds."""
+    import pickle
+
+    for step in (1, 2, 3):
+        state = {"step": value, "global_step": value, "ema": {"num_updates": value}, "scale": value}
+        (tmp_path / f"state_{step}.pkl").write_bytes(pickle.dumps(state | {"w": WEIGHTS * step}))
+
+    assert run(tmp_path).exit_code in {0, 1}

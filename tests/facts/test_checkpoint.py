@@ -102,3 +102,11 @@ def test_files_of_tables_are_known(leaves, layout, are_tables):
 
 def test_a_file_with_a_step_is_no_file_of_tables():
     assert not checkpoint(leaf("x", "float64", (3,)), layout="npz", step=5).holds_tables
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_counts_nothing(value):
+    saved = checkpoint(leaf("step", "float64", role="counter", value=value, host_scalar=True))
+
+    assert saved.counters == ()
+    assert saved.own_step is None
