@@ -6,6 +6,7 @@ documents the opcodes.
 
 from __future__ import annotations
 
+import gc
 import math
 import struct
 from collections import Counter
@@ -175,7 +176,7 @@ class _Interpreter:
     def follow(self, block: bytes, place: int, end: int) -> int:  # noqa: C901, PLR0912, PLR0915 (for speed)
         """Follows opcodes from `place` on until one begins behind `end` or is a rare one: where that is."""
         stack, memo, held, limited = self.stack, self.memo, self.held, self.found.limited
-        push = stack.append
+        push, outer = stack.append, self.outer
         while place < end:
             code = block[place]
             place += 1
@@ -204,9 +205,25 @@ class _Interpreter:
                 push(text.decode("ascii"))
                 place = begin + len(text)
             elif code == MARK:
-                self.outer.append(stack)
+                outer.append(stack)
                 self.stack = stack = []
                 push = stack.append
+            elif code == SETITEMS and outer and outer[-1] and type(outer[-1][-1]) is Table and not limited:
+                items = stack
+                if len(items) % 2:
+                    place -= 1
+                    break
+                self.stack = stack = outer.pop()
+                push = stack.append
+                taken = iter(items)
+                stack[-1].pairs.extend(zip(taken, taken, strict=False))
+                held += PAIR_COST * len(items) // 2
+            elif code == APPENDS and outer and outer[-1] and type(outer[-1][-1]) is list and not limited:
+                items = stack
+                self.stack = stack = outer.pop()
+                push = stack.append
+                stack[-1].extend(items)
+                held += ITEM_COST * len(items)
             elif code in ADDING and self.outer and self.outer[-1]:
                 self.cursor.move(place)
                 self.held = held
@@ -610,6 +627,9 @@ def read_pickle(cursor: Cursor, allowance: int, judge: Judge | None = None) -> P
     """
     machine = _Interpreter(cursor, allowance, judge or Judge())
     found = machine.found
+    collecting = gc.isenabled()
+    # Nothing that is built here is garbage before the end, and looking for it costs more than the walk.
+    gc.disable()
     try:
         machine.run()
     except ShortError:
@@ -622,6 +642,9 @@ def read_pickle(cursor: Cursor, allowance: int, judge: Judge | None = None) -> P
         found.error = "pickles stand in pickles, again and again"
     except TooManyObjectsError:
         found.error = f"its objects need more than the {allowance} bytes of memory that they may take"
+    finally:
+        if collecting:
+            gc.enable()
     if not found.complete:
         found.rest = [item for level in [*machine.outer, machine.stack] for item in level]
     found.end = cursor.position
