@@ -167,16 +167,17 @@ class _Bar(_Shown):
 
 @contextlib.contextmanager
 def shown(*, quiet: bool = False, seconds: float | None = None) -> Iterator[Progress]:
-    """Progress on stderr: a bar on a terminal, a line a stage in a log, nothing when `quiet`.
+    """Progress on stderr: a bar on a terminal, a line a stage in the log of what has a limit, else nothing.
 
     Args:
         quiet: whether nobody wants to see it.
-        seconds: the time limit of the whole command, where it has one.
+        seconds: the time limit of a command that may well take minutes; None: it takes seconds.
     """
-    if quiet:
+    on_terminal = sys.stderr.isatty()
+    if quiet or (seconds is None and not on_terminal):
         yield SILENT
         return
-    if not sys.stderr.isatty():
+    if not on_terminal:
         yield _Lines(seconds)
         return
     bar = _Bar(seconds)

@@ -40,8 +40,10 @@ def test_a_log_has_one_line_a_stage(monkeypatch, clock):
     ]
 
 
-def test_quiet_says_nothing():
-    with shown(quiet=True) as told:
+@pytest.mark.parametrize("asked", [{"quiet": True, "seconds": 300}, {}])
+def test_a_quiet_command_and_a_quick_one_leave_nothing_in_a_log(monkeypatch, asked):
+    monkeypatch.setattr(progress.sys, "stderr", io.StringIO())
+    with shown(**asked) as told:
         assert told is SILENT
 
 
