@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import importlib.metadata
 import re
@@ -87,7 +88,7 @@ def try_imports(without_warp: bool, *, progress: Progress = SILENT) -> Imports:
         modules[WARP] = None  # how Python marks what cannot be imported
     unimportable: dict[str, str] = {}
     for distribution, module in MODULES.items():
-        if unimportable or not _files(distribution):
+        if unimportable or not _is_installed(distribution):
             continue
         try:
             importlib.import_module(module)
@@ -115,16 +116,25 @@ def _hand_over() -> None:
 _TRIALS: Mapping[str, Callable[[], Any]] = {"mujoco": _compile, "mujoco.mjx": _hand_over}
 
 
-def _files(distribution: str) -> list[importlib.metadata.PackagePath]:
+def _is_installed(distribution: str) -> bool:
     try:
-        return list(importlib.metadata.files(distribution) or ())
+        importlib.metadata.distribution(distribution)
     except importlib.metadata.PackageNotFoundError:
-        return []
+        return False
+    return True
 
 
 def _missing() -> dict[str, int]:
-    gone = {name: sum(not Path(file.locate()).exists() for file in _files(name)) for name in SPLIT}
+    gone = {name: _gone_from(name) for name in SPLIT if _is_installed(name)}
     return {name: count for name, count in gone.items() if count}
+
+
+def _gone_from(distribution: str) -> int:
+    """How many of the files that the installer noted are not there."""
+    found = importlib.metadata.distribution(distribution)
+    # Not `found.files`: from Python 3.12 on it leaves out what is missing.
+    noted = csv.reader((found.read_text("RECORD") or "").splitlines())
+    return sum(not Path(str(found.locate_file(row[0]))).exists() for row in noted if row)
 
 
 def _pinned() -> str | None:

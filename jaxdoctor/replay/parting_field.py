@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from jaxdoctor.models.mjx_model import mjx_pair
 from jaxdoctor.replay.against_c import SMOOTH, states_in_c, take, tolerance_of
 from jaxdoctor.replay.plan import PartingPlan
 from jaxdoctor.replay.scratch import Scratch
@@ -57,11 +58,11 @@ def first_field(folder: str, plan: PartingPlan, *, progress: Progress) -> tuple[
     states = states_in_c(twin, recording, max(replay for _, replay in plan.worst) + 1)
     before = [{leaf: values[at] for leaf, values in states.items()} for at in plan.worst]
     ctrl = np.stack([recording.ctrl[replay, step] for step, replay in plan.worst])
-    blank = mjx.make_data(model)
+    parameters, blank = mjx_pair(model)
     rows = {leaf: jnp.stack([row[leaf] for row in before]) for leaf in states}
     stepped = jax.jit(
         jax.vmap(lambda model, row, ctrl: mjx.step(model, blank.replace(**row, ctrl=ctrl)), (None, 0, 0))
-    )(mjx.put_model(model), rows, jnp.asarray(ctrl))
+    )(parameters, rows, jnp.asarray(ctrl))
     data = mujoco.MjData(model)
     worst: dict[str, float] = {}
     fields = INTEGRATED if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4 else FIELDS

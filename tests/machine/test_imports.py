@@ -115,9 +115,9 @@ def test_a_package_that_ends_the_process_cannot_be_imported(packages):
     assert "SIGABRT" in tried().unimportable["mujoco"]
 
 
-def test_without_mjx_there_is_nothing_to_fit(packages):
+def test_a_pair_that_fits_is_healthy(packages):
     packages("mujoco", "4.0.0", {"mujoco/__init__.py": MODEL})
-    packages("mujoco-mjx", "0", {})
+    packages("mujoco-mjx", "0", {"mujoco/mjx/__init__.py": MJX})
 
     assert tried().unimportable == {}
 
