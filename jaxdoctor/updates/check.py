@@ -13,15 +13,16 @@ from typing import Any
 from jaxdoctor.checkpoints.discover import recognized
 from jaxdoctor.checkpoints.reader import READERS, describe
 from jaxdoctor.checkpoints.roles import role_of
-from jaxdoctor.errors import UsageError, WorkerError
+from jaxdoctor.errors import NothingExaminedError, UsageError, WorkerError
 from jaxdoctor.facts.checkpoint import Role
-from jaxdoctor.facts.environment import Software
+from jaxdoctor.facts.environment import Accelerator, Environment, Software
 from jaxdoctor.facts.finding import Finding, Skipped
 from jaxdoctor.facts.parameters import Parameter, is_spec, parse
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.signature import Fate, Signature
 from jaxdoctor.machine.installed import versions_examined
 from jaxdoctor.rules.diagnose import diagnose
+from jaxdoctor.rules.rule import find_rule
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.updates.script_plan import ScriptPlan
@@ -96,7 +97,12 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
     signatures: list[Signature] = []
     skipped: list[Skipped] = []
     for x64 in wish.x64:
-        found = _ask(wish, params, x64=x64, progress=progress)
+        try:
+            found = _ask(wish, params, x64=x64, progress=progress)
+        except NothingExaminedError as error:
+            if NEEDED_BY_BRAX not in str(error):
+                raise
+            return _brax_cannot_start(wish, error)
         signatures += [replace(each, calls_per_second=wish.calls_per_second) for each in found]
     skipped += [
         # Of a sweep nobody named the single transform.
@@ -118,6 +124,27 @@ def check_update(wish: Wish, *, progress: Progress = SILENT) -> Report:
         findings=tuple(merged(diagnose([*traced, Software(versions={"jax": versions_examined()["jax"]})]))),
         signatures=tuple(signatures),
         skipped=tuple(dict.fromkeys(skipped)),
+    )
+
+
+NEEDED_BY_BRAX = "device_put_replicated"
+"""What the trainers of brax 0.14 call, and jax 0.10 no longer has."""
+
+
+def _brax_cannot_start(wish: Wish, error: NothingExaminedError) -> Report:
+    """Of a script whose trainer this JAX cannot start: the rule that says so, and what was not judged."""
+    here = Environment(
+        accelerator=Accelerator(name="cpu", platform="cpu"),
+        cpu_cores=1,
+        platform="",
+        versions=versions_examined(),
+    )
+    return Report(
+        command="check-update",
+        subject=f"{wish.named}, whose code was executed",
+        examined=0,
+        findings=tuple(find_rule("brax-needs-older-jax").judge(here)),
+        skipped=(Skipped(subject=wish.named, reason=str(error), asked=True),),
     )
 
 

@@ -87,7 +87,7 @@ def _code(plan: ScriptPlan) -> tuple[CodeType, str]:
         raise UsageError(f"there is no file {path}", hint="write the path as seen from this folder")
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        return compile(path.read_bytes(), str(path.resolve()), "exec"), str(path.resolve())
+        return compile(path.read_bytes(), str(path.absolute()), "exec"), str(path.absolute())
     except (SyntaxError, ValueError) as error:
         raise NothingExaminedError(
             f"{path} is no Python: {first_line(error)}", hint="name a script that runs by itself"

@@ -167,3 +167,22 @@ def test_what_a_script_raises_after_its_step_was_seen_is_a_note(tmp_path):
     assert [finding.code for finding in report.findings] == ["JD501"]
     assert report.findings[0].location.line == 7
     assert signature.notes[0].startswith("the script raises TypeError: ")
+
+
+@pytest.mark.slow
+def test_a_trainer_that_this_jax_cannot_start_is_a_finding(tmp_path):
+    """Brax 0.14 calls what jax 0.10 no longer has."""
+    path = tmp_path / "train.py"
+    path.write_text(
+        "from brax import envs\n"
+        "from brax.training.agents.ppo import train as ppo\n"
+        "environment = envs.get_environment('inverted_pendulum', backend='generalized')\n"
+        "ppo.train(environment=environment, num_timesteps=1000, episode_length=50, num_envs=8,\n"
+        "          batch_size=8, num_minibatches=1, unroll_length=5)\n"
+    )
+
+    report = check_update(Wish(script=ScriptPlan(script=str(path)), time_limit=120))
+
+    assert [finding.code for finding in report.findings] == ["JD114"]
+    (skipped,) = report.skipped
+    assert "device_put_replicated" in skipped.reason
