@@ -37,7 +37,7 @@ def broken_mujoco(software: Software) -> Hits:
     ## Example
 
     ```text
-    JD120 error broken-mujoco: mujoco 4.0.0 cannot be imported: 14 files of mujoco-core are gone
+    JD120 error broken-mujoco: mujoco 4.0.0 cannot be imported: 197 files of mujoco-core are gone
     ```
 
     ## Sources
