@@ -141,6 +141,9 @@ class Recorder:
                 return
         if subject is not None:
             self._judge(entry, subject)
+        if entry is self.best and entry.signature is not None and entry.signature.inner:
+            # JAX refuses the call itself; what was traced, and is kept by jit, is mended.
+            raise Stop
         best = self.best
         if best is not None and best is not before and best.learns and best.kind == "loop":
             # The loop that learns is inside this call, which would run all of the training.

@@ -147,7 +147,7 @@ def test_a_script_that_hangs_before_it_trains_is_ended(tmp_path):
     assert caught.value.exit_code == NOTHING_EXAMINED
 
 
-def test_what_a_script_raises_after_its_step_was_seen_is_a_note(tmp_path):
+def test_a_call_that_jax_refuses_is_judged_and_ends_the_script(tmp_path):
     """A scan that refuses its carry raises: then the finding is what matters."""
     path = tmp_path / "train.py"
     path.write_text(
@@ -164,9 +164,9 @@ def test_what_a_script_raises_after_its_step_was_seen_is_a_note(tmp_path):
 
     report, signature = ran(path)
 
-    assert [finding.code for finding in report.findings] == ["JD501"]
+    assert [finding.code for finding in report.findings] == ["JD511"]
     assert report.findings[0].location.line == 7
-    assert signature.notes[0].startswith("the script raises TypeError: ")
+    assert (signature.call.kind, signature.call.calls) == ("jit", 0)
 
 
 @pytest.mark.slow
