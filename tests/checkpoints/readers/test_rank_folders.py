@@ -1,5 +1,7 @@
 """Folders in which every rank wrote a file: verl's FSDP, torch.distributed, DeepSpeed, Megatron."""
 
+import argparse
+import pickle
 import shutil
 import zipfile
 
@@ -233,6 +235,25 @@ def test_megatron(tmp_path):
     assert "stage_0/rank_1/layer.weight" in leaves(checkpoint)
     assert "stage_1/rank_0/state/0/step" in leaves(checkpoint)
     assert not checkpoint.written_by_jax
+
+
+@pytest.mark.parametrize(
+    ("ranks", "missing"),
+    [((0, 1, 2), []), ((0, 1), ["mp_rank_02"]), ((0,), ["mp_rank_01", "mp_rank_02"])],
+)
+def test_ranks_that_the_saved_arguments_of_megatron_name(tmp_path, ranks, missing):
+    """Of one iteration alone, where no other shows how many there were."""
+    arguments = argparse.Namespace(tensor_model_parallel_size=3, pipeline_model_parallel_size=1)
+    for rank in ranks:
+        folder = tmp_path / "iter_0000007" / f"mp_rank_{rank:02d}"
+        folder.mkdir(parents=True)
+        saved = {"args": arguments, "iteration": 7, "model": {"w": np.ones(3)}}
+        (folder / "model_optim_rng.pt").write_bytes(pickle.dumps(saved, protocol=2))
+
+    faults = read(megatron, tmp_path / "iter_0000007").faults
+
+    assert [fault.kind for fault in faults] == ["missing-file"] * bool(missing)
+    assert all(name in fault.message for fault in faults for name in missing)
 
 
 @CALM
