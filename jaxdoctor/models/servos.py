@@ -13,6 +13,10 @@ from jaxdoctor.models.element_lines import ElementLines
 
 FLAG = mujoco.mjtDisableBit
 
+# MuJoCo 3.3.3 has one flag for both: mjDSBL_PASSIVE.
+WITHOUT_SPRINGS = getattr(FLAG, "mjDSBL_SPRING", None) or FLAG.mjDSBL_PASSIVE
+WITHOUT_DAMPERS = getattr(FLAG, "mjDSBL_DAMPER", None) or FLAG.mjDSBL_PASSIVE
+
 LAST_SWITCHABLE_GROUP = 30
 """Actuators of later groups cannot be switched off."""
 
@@ -49,9 +53,7 @@ def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: in
     dof = model.jnt_dofadr[joint]
     gear = model.actuator_gear[actuator, 0]
     _, kp, kv = -model.actuator_biasprm[actuator, :3] * gear**2
-    springs, dampers = (
-        not model.opt.disableflags & flag for flag in (FLAG.mjDSBL_SPRING, FLAG.mjDSBL_DAMPER)
-    )
+    springs, dampers = (not model.opt.disableflags & flag for flag in (WITHOUT_SPRINGS, WITHOUT_DAMPERS))
     passive = float(np.ravel(model.dof_damping[dof])[0]) if dampers else 0.0
     implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     damps = model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER and not (
@@ -74,7 +76,7 @@ def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: in
 
 def self_driven(model: Any, spots: ElementLines) -> Iterator[SelfDriven]:
     """Actuators on a hinge, slide or tendon that push along its velocity harder than its damping brakes."""
-    damps = not model.opt.disableflags & FLAG.mjDSBL_DAMPER
+    damps = not model.opt.disableflags & WITHOUT_DAMPERS
     for actuator in range(model.nu):
         if model.actuator_biastype[actuator] != mujoco.mjtBias.mjBIAS_AFFINE or _is_off(model, actuator):
             continue
