@@ -56,6 +56,15 @@ SUSPECT = 8
 
 FUSION_SECONDS = 120.0
 
+SLOW_STEPS = 5
+"""With so many, the first chunk of steps must end within `CHUNK_SECONDS` of CPU time, or fusion is left out.
+
+A quadruped's or a humanoid's takes 3 s. A chain of 7 hinges with fusion took 20 s for 8 of 64 replays, and
+0.1 s without.
+"""
+
+CHUNK_SECONDS = 30.0
+
 LANES_ON_CPU, LANES_ON_ACCELERATOR = 4, 8
 """A launch takes a CPU as long as its replays are many; an accelerator hardly notices."""
 
@@ -259,7 +268,7 @@ class _Replaying:
         delivered = None if all_products else self._delivered
         taken = {precision.mantissa_bits for precision in named if _rounds_alike(precision, delivered)}
 
-        def call(compile_cpu_seconds: float | None) -> Call[Sweep]:
+        def call(compile_cpu_seconds: float | None, chunk_cpu_seconds: float | None) -> Call[Sweep]:
             plan = SweepPlan(
                 batch=self.batch,
                 replays=self.replays,
@@ -270,6 +279,7 @@ class _Replaying:
                 searched=True,
                 deadline=self.deadline - RESERVE_SECONDS,
                 compile_cpu_seconds=compile_cpu_seconds,
+                chunk_cpu_seconds=chunk_cpu_seconds,
                 lanes=LANES_ON_ACCELERATOR if self.on_accelerator else LANES_ON_CPU,
                 all_products=all_products,
                 one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
@@ -282,7 +292,7 @@ class _Replaying:
     def _native(self, job: _Job[NativeReplay], setting: str) -> None:
         is_reference = setting == "x64"
 
-        def call(compile_cpu_seconds: float | None) -> Call[NativeReplay]:
+        def call(compile_cpu_seconds: float | None, chunk_cpu_seconds: float | None) -> Call[NativeReplay]:
             plan = NativePlan(
                 title=setting,
                 batch=self.batch,
@@ -291,6 +301,7 @@ class _Replaying:
                 is_reference=is_reference,
                 deadline=self.deadline - RESERVE_SECONDS,
                 compile_cpu_seconds=compile_cpu_seconds,
+                chunk_cpu_seconds=chunk_cpu_seconds,
                 one_by_one=self.ask.level > 2 and setting == "default",  # noqa: PLR2004
                 priced=self.ask.priced or self.judged_is_here,
             )
@@ -313,7 +324,10 @@ class _Replaying:
             path.write_bytes(pickle.dumps(None))
 
     def _patiently(
-        self, job: _Job[A], call: Callable[[float | None], Call[A]], variables: Mapping[str, str | None]
+        self,
+        job: _Job[A],
+        call: Callable[[float | None, float | None], Call[A]],
+        variables: Mapping[str, str | None],
     ) -> None:
         """Runs a worker; once more without fusion where that is what keeps the compiler."""
         for fuses in (True, False):
@@ -323,9 +337,10 @@ class _Replaying:
                 job.trouble = "the time limit left no time for it"
                 return
             may_hang = fuses and self.depth >= SUSPECT and not self.on_accelerator
+            may_crawl = fuses and self.depth >= SLOW_STEPS and not self.on_accelerator
             try:
                 answer = run(
-                    call(FUSION_SECONDS if may_hang else None),
+                    call(FUSION_SECONDS if may_hang else None, CHUNK_SECONDS if may_crawl else None),
                     environment=self.environment(variables, fuses=fuses),
                     deadline=self.deadline,
                     progress=job.watched,

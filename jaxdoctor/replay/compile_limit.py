@@ -1,4 +1,4 @@
-"""Ends a worker whose compiler goes on and on, with an error that its parent can act on."""
+"""Ends a worker whose compile or first steps go on and on, with an error that its parent can act on."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ LOOK_SECONDS = 0.2
 
 
 class CompileLimitError(WorkerError):
-    """The compile has used more CPU time than it was given."""
+    """The compile, or the first steps, have used more CPU time than they were given."""
 
 
 @contextlib.contextmanager
 def compiling_within(cpu_seconds: float | None, progress: Progress) -> Iterator[None]:
     """Ends this process with a `CompileLimitError` once the body has used so much CPU time; None: never.
 
-    XLA:CPU's fusion can compile one step of a deep kinematic chain for minutes. Nothing in Python can stop
-    it, and without fusion it answers at once. CPU time and not wall time: a busy machine is no such chain.
+    XLA:CPU's fusion can compile one step of a deep kinematic chain for minutes, or run it for seconds.
+    Nothing in Python can stop it, and without fusion it answers at once. CPU time and not wall time: a busy
+    machine is no such chain.
     """
     if cpu_seconds is None:
         yield
@@ -35,7 +36,7 @@ def compiling_within(cpu_seconds: float | None, progress: Progress) -> Iterator[
             if time.process_time() > most:
                 progress.end_with(
                     CompileLimitError(
-                        f"the compile did not end within {cpu_seconds:.0f} s of CPU time",
+                        f"it did not end within {cpu_seconds:.0f} s of CPU time",
                         hint="compile without fusion",
                     )
                 )

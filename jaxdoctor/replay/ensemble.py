@@ -102,6 +102,11 @@ class Ensemble:
         self._run = jitted.lower(self.simulation.parameters, *arguments).compile()
         self.compile_seconds = time.monotonic() - started
 
+    def run_chunk(self, recording: Recording, limit: float | None) -> None:
+        """Runs the first chunk of steps for nothing but to see that it ends; without a limit nobody waits."""
+        if limit is not None:
+            self.roll_out(recording.part(self.chunk), [Lane()])
+
     @property
     def peak_bytes(self) -> int | None:
         """The memory that the compiled program holds while it runs, as the compiler planned it."""

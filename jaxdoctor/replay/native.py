@@ -69,6 +69,8 @@ class _Replaying:
         self.progress.stage(f"compiling the step in {plan.title}")
         with compiling_within(plan.compile_cpu_seconds, self.progress):
             ensemble.compile()
+        with compiling_within(plan.chunk_cpu_seconds, self.progress):
+            ensemble.run_chunk(self.recording, plan.chunk_cpu_seconds)
         self._say(
             compile_seconds=ensemble.compile_seconds,
             peak_bytes=ensemble.peak_bytes,

@@ -122,6 +122,9 @@ class NativePlan:
     compile_cpu_seconds: float | None = None
     """After so much CPU time of the compile it gives up. None: it never does."""
 
+    chunk_cpu_seconds: float | None = None
+    """After so much CPU time of the first chunk of steps it gives up. None: it never does."""
+
     one_by_one: bool = False
     """Also in a batch of one."""
 
@@ -213,6 +216,9 @@ class SweepPlan:
 
     compile_cpu_seconds: float | None = None
     """After so much CPU time of the compile it gives up. None: it never does."""
+
+    chunk_cpu_seconds: float | None = None
+    """After so much CPU time of the first chunk of steps it gives up. None: it never does."""
 
     lanes: int = 4
     """Widths replayed at once. A launch takes as long as its replays are many, failed ones included."""

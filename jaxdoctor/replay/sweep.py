@@ -103,6 +103,8 @@ class _Sweeping:
         self.progress.stage("compiling the step for every width")
         with compiling_within(plan.compile_cpu_seconds, self.progress):
             ensemble.compile()
+        with compiling_within(plan.chunk_cpu_seconds, self.progress):
+            ensemble.run_chunk(self.recording, plan.chunk_cpu_seconds)
         peak = ensemble.peak_bytes
         self._say(
             peak_bytes=None if peak is None else peak // plan.lanes,

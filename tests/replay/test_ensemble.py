@@ -114,3 +114,16 @@ def test_forced_steps_start_from_the_reference_and_a_lost_reference_costs_nothin
     assert forced.states["x"][1:4, 0].tolist() == [0.5, 1.5, 2.5]
     assert forced.bad[4:, 0].all()
     assert forced.states["turns"][6:].max() == 4
+
+
+def test_a_trial_chunk_is_run_only_where_it_may_be_given_up(monkeypatch):
+    """It costs a chunk of steps, so it is for chains that may crawl."""
+    ensemble = Ensemble(counting(), batch=2)
+    seen = []
+    monkeypatch.setattr(ensemble, "roll_out", lambda recording, lanes: seen.append((recording.steps, lanes)))
+    long = Recording(starts={"x": np.zeros(2)}, ctrl=np.zeros((2, 60, 1)), start="zeros", controls="none")
+
+    ensemble.run_chunk(long, None)
+    ensemble.run_chunk(long, 30.0)
+
+    assert seen == [(ensemble.chunk, [Lane()])]
