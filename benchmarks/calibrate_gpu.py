@@ -265,11 +265,11 @@ def _by_setting(products: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _row(each: dict[str, Any]) -> str:
     native, emulated = each["native"], each["emulated"]
-    told = "-" if emulated is None else f"{emulated['failed']} of {emulated['replays']}"
+    stated = "-" if emulated is None else f"{emulated['failed']} of {emulated['replays']}"
     agree = {True: "yes", False: "no", None: "-"}[each["agree"]]
     return (
         f"| {each['scenario']} | {each['setting']} | {each['mantissa_bits']} "
-        f"| {native['failed']} of {native['replays']} | {told} | {agree} |"
+        f"| {native['failed']} of {native['replays']} | {stated} | {agree} |"
     )
 
 

@@ -78,8 +78,8 @@ def summary(signatures: tuple[Signature, ...]) -> str:
     """How many cells say what."""
     counts = Counter(signature.verdict for signature in signatures)
     targets = len({signature.target for signature in signatures})
-    told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
-    return f"{targets} transforms, {len(signatures)} cells: {told}."
+    stated = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
+    return f"{targets} transforms, {len(signatures)} cells: {stated}."
 
 
 def table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

@@ -42,8 +42,8 @@ def by_jaxdoctor(path: Path) -> str:
         report = scan([path], Options())
     except JaxdoctorError:
         return "not read"
-    told = any(one.name in CODES and one.severity > Severity.NOTE for one in report.findings)
-    return "flag" if told else "silent"
+    stated = any(one.name in CODES and one.severity > Severity.NOTE for one in report.findings)
+    return "flag" if stated else "silent"
 
 
 def by_peer(python: str, name: str, path: Path) -> str:
@@ -73,15 +73,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--python", default=sys.executable)
-    told = parser.parse_args()
-    peers = installed(told.python)
+    stated = parser.parse_args()
+    peers = installed(stated.python)
     counts: dict[str, dict[str, collections.Counter[str]]] = {}
     flagged: collections.Counter[str] = collections.Counter()
     union: set[Path] = set()
-    for path in sorted(path for path in told.folder.glob("*/*/**/*") if path.is_file()):
-        kind = path.relative_to(told.folder).parts[0]
+    for path in sorted(path for path in stated.folder.glob("*/*/**/*") if path.is_file()):
+        kind = path.relative_to(stated.folder).parts[0]
         answers = {"jaxdoctor": by_jaxdoctor(path)}
-        answers |= {name: by_peer(told.python, name, path) for name in peers}
+        answers |= {name: by_peer(stated.python, name, path) for name in peers}
         for name, answer in answers.items():
             counts.setdefault(kind, {}).setdefault(name, collections.Counter())[answer] += 1
         if kind == "hostile" and "flag" in answers.values():
@@ -89,7 +89,7 @@ def main() -> None:
             flagged.update(name for name, answer in answers.items() if answer == "flag")
         wrong = answers["jaxdoctor"] != ("flag" if kind == "hostile" else "silent")
         if wrong:
-            print(f"{kind} {path.relative_to(told.folder)}: {answers}")
+            print(f"{kind} {path.relative_to(stated.folder)}: {answers}")
     print(json.dumps({"versions": {"jaxdoctor": version("jaxdoctor"), **peers}, **counts}, indent=1))
     for name in ("jaxdoctor", *peers):
         share = 100 * flagged[name] / max(1, len(union))

@@ -15,8 +15,8 @@ def should_save(step):
 
 print("saves of the trainer:", sum(should_save(step) for step in steps))
 cadence = SaveCadence(EVERY, maximum=PLANNED)
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as stated:
     warnings.simplefilter("always")
     saved = [step for step in steps if cadence.at(step)]
 print("saves by cadence:", saved)
-print("told:", told[0].message)
+print("told:", stated[0].message)

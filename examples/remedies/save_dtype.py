@@ -1,4 +1,4 @@
-"""Casting a whole training state to bfloat16 for a file ruins Adam's second moments, without a word."""
+"""Casting a whole training state to bfloat16 for a file ruins Adam's second moments, silently."""
 
 import jax
 import jax.numpy as jnp

@@ -26,10 +26,10 @@ try:
     train(drifts)
 except TypeError as error:
     print("alone:", str(error).splitlines()[0])
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as stated:
     warnings.simplefilter("always")
     kept = train(stable_dtypes(drifts))
-print("said:", str(told[0].message).partition(",")[0])
+print("said:", str(stated[0].message).partition(",")[0])
 pairs = zip(jax.tree.leaves(kept), jax.tree.leaves(drifts.init(params)), strict=True)
 same = [after.dtype == before.dtype for after, before in pairs]
 print("wrapped:", sum(same), "of", len(same), "leaves have the dtype they began with")

@@ -229,9 +229,9 @@ def _config(document: Located, path: Path) -> Config:
         "python": "python",
         "strict": "strict",
     }
-    told = {name: values[key] for key, name in keys.items() if key in values}
+    stated = {name: values[key] for key, name in keys.items() if key in values}
     if "time-limit" in values:
-        told["time_limit"] = float(values["time-limit"])
+        stated["time_limit"] = float(values["time-limit"])
     return Config(
         path=path,
         cards=tuple(values.get("machine", {}).get("cards", ())),
@@ -244,7 +244,7 @@ def _config(document: Located, path: Path) -> Config:
         ignore=tuple(Waiver(**_fields(entry)) for entry in values.get("ignore", ())),
         allow_unknown=tuple(Allowance(**_fields(entry)) for entry in values.get("allow-unknown", ())),
         margin_bits=values.get("tolerance", {}).get("margin-bits"),
-        **told,
+        **stated,
     )
 
 

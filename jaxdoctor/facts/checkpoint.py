@@ -16,7 +16,7 @@ PAIRS = {"hi": "lo", "high": "low", "num1": "num2"}
 """Names of the upper and the lower 32 bits of a count kept in two leaves."""
 
 WORD = 32
-"""Bits of the integers that JAX counts in unless told otherwise."""
+"""Bits of the integers that JAX counts in unless given otherwise."""
 
 FAULTS = frozenset(
     {
@@ -164,7 +164,7 @@ class Leaf:
     """A Python number, which formats store as 64 bit: no sign of x64."""
 
     host_array: bool = False
-    """A NumPy array, where the format tells it from JAX's: it keeps its dtype, so no sign of x64 either."""
+    """A NumPy array, where the format distinguishes it from JAX's: its dtype is kept, and no sign of x64."""
 
     foreign: str | None = None
     """The package of another field whose object holds it: "pandas", "sklearn". NaN may be meant there, and no

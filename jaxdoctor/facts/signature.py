@@ -144,7 +144,7 @@ class Cure:
     """The leaf rests as soon as another, which drifts before it, is cured."""
 
     @property
-    def told(self) -> str:
+    def stated(self) -> str:
         """Both: "make ret as jnp.float32(0) (tried: settles at once)"."""
         return f"{self.text} ({self.tried})"
 
@@ -189,7 +189,7 @@ class LeafSignature:
 
     @property
     def change(self) -> Change | None:
-        """The gravest thing that happened to it; None: it is as it was."""
+        """The most severe change of it; None: it is as it was."""
         if self.dtype_in is None or self.dtype_out is None:
             return Change.APPEARS if self.dtype_in is None else Change.VANISHES
         if self.shape_in != self.shape_out:
@@ -231,7 +231,7 @@ class Fate(enum.StrEnum):
     """What becomes of a counter that is counted for long enough."""
 
     WRAPS = "wraps"
-    """Goes to its lowest value, or to 0, without a word."""
+    """Goes to its lowest value, or to 0, silently."""
 
     SATURATES = "saturates"
     """Stays at a limit that the program sets, as optax's `safe_increment` does."""

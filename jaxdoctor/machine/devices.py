@@ -1,4 +1,4 @@
-"""Looks at this machine through workers: as JAX is configured, then without what it dies of."""
+"""Looks at this machine through workers: as JAX is configured, then without the settings that end it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Look:
             self.skipped.append(Skipped(subject="this device", reason=str(error)))
             return
         except WorkerError:
-            self.progress.stage("finding the setting that JAX dies of")
+            self.progress.stage("finding the setting that ends JAX")
             self.refusals = find_refusals(os.environ, self.flags, self.deadline)
             if not self._try("this device", levels):
                 return

@@ -80,7 +80,7 @@ def try_imports(without_warp: bool, *, progress: Progress = SILENT) -> Imports:
 
     Args:
         without_warp: as if warp-lang were not installed.
-        progress: is told nothing.
+        progress: is not used.
     """
     del progress
     if without_warp:

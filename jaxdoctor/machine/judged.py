@@ -71,7 +71,7 @@ class Machine:
     """What was measured on this device; the same as `deliveries` when nothing else is judged."""
 
     variables: Mapping[str, str | None] = field(default_factory=dict)
-    """What every further worker must set, because JAX dies of what the user has set. None unsets."""
+    """What every further worker must set, because what the user has set ends JAX. None unsets."""
 
     skipped: tuple[Skipped, ...] = ()
 
@@ -107,7 +107,7 @@ def examine_machine(
         card: a name from `cards/`, or "here". Where JAX has no accelerator, "here" stands for any card with
             TF32, or for the one that nvidia-smi lists.
         time_limit: seconds for everything.
-        progress: is told of the stages.
+        progress: is given the stages.
         stored: whether an answer of an earlier command will do, where nothing has changed since.
 
     Raises:

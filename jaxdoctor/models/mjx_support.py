@@ -1,6 +1,6 @@
 """What MuJoCo has and MJX's JAX implementation has not, told from the compiled model without importing jax.
 
-MJX itself has the last word: `mjx_refusals` turns what it raises into an error that names the feature and
+MJX itself decides: `mjx_refusals` turns what it raises into an error that names the feature and
 its line. The tables follow mujoco-mjx 3.17 (mujoco/mjx/_src/types.py, collision_driver.py and io.py).
 """
 

@@ -21,7 +21,7 @@ from jaxdoctor.reports.json_written import written
 from jaxdoctor.workers.cache import cache_folder
 
 WHOLE_BYTES = 1 << 20
-"""Larger files are told apart by their size and time, smaller ones by their content."""
+"""Larger files are distinguished by their size and time, smaller ones by their content."""
 
 MOST_RESULTS = 500
 SETTINGS = ("JAX_", "XLA_", "NVIDIA_", "CUDA_")

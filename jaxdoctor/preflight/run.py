@@ -170,32 +170,32 @@ def _of_subject(report: Report, subject: Subject) -> Report:
 def _together(
     reports: Sequence[tuple[Subject, Report]], skipped: Sequence[Skipped], *, partial: bool
 ) -> Report:
-    told = [report for _, report in reports]
+    stated = [report for _, report in reports]
     machines = [report for subject, report in reports if subject.kind == "machine"]
-    described = next((report.environment for report in [*machines, *told] if report.environment), None)
-    prescriptions = [("this machine", advice(finding for report in told for finding in report.findings))]
+    described = next((report.environment for report in [*machines, *stated] if report.environment), None)
+    prescriptions = [("this machine", advice(finding for report in stated for finding in report.findings))]
     prescriptions += [
         (subject.name, report.prescription) for subject, report in reports if report.prescription
     ]
     return Report(
         command="preflight",
         subject="",
-        examined=sum(report.examined for report in told),
+        examined=sum(report.examined for report in stated),
         environment=described,
-        findings=_distinct([finding for report in told for finding in report.findings]),
+        findings=_distinct([finding for report in stated for finding in report.findings]),
         deliveries=next((report.deliveries for report in machines if report.deliveries), ()),
         outcomes=tuple(
             _named(outcome, subject) for subject, report in reports for outcome in report.outcomes
         ),
-        coverage=summed(report.coverage for report in told),
-        checkpoints=tuple(saved for report in told for saved in report.checkpoints),
-        series=tuple(series for report in told for series in report.series),
-        signatures=tuple(signature for report in told for signature in report.signatures),
+        coverage=summed(report.coverage for report in stated),
+        checkpoints=tuple(saved for report in stated for saved in report.checkpoints),
+        series=tuple(series for report in stated for series in report.series),
+        signatures=tuple(signature for report in stated for signature in report.signatures),
         prescription=merged(prescriptions) if PRESCRIBING & {one.kind for one, _ in reports} else None,
-        skipped=tuple(dict.fromkeys([*(one for report in told for one in report.skipped), *skipped])),
-        tests=tuple(test for report in told for test in report.tests),
-        reused=tuple(one for report in told for one in report.reused),
-        partial=partial or any(report.partial for report in told),
+        skipped=tuple(dict.fromkeys([*(one for report in stated for one in report.skipped), *skipped])),
+        tests=tuple(test for report in stated for test in report.tests),
+        reused=tuple(one for report in stated for one in report.reused),
+        partial=partial or any(report.partial for report in stated),
     )
 
 

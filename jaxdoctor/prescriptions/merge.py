@@ -22,13 +22,13 @@ def merged(prescriptions: Sequence[Sourced]) -> Prescription:
             settings.append(_joined([setting for _, setting in wishes]))
         else:
             conflicts.append(_conflict(wishes))
-    told = [conflict for _, prescription in prescriptions for conflict in prescription.conflicts]
+    stated = [conflict for _, prescription in prescriptions for conflict in prescription.conflicts]
     removals = [removal for _, prescription in prescriptions for removal in prescription.removals]
     reach = [sentence for _, prescription in prescriptions for sentence in prescription.reach]
     return Prescription(
         settings=tuple(settings),
         reach=tuple(dict.fromkeys(reach)),
-        conflicts=tuple(dict.fromkeys([*told, *conflicts])),
+        conflicts=tuple(dict.fromkeys([*stated, *conflicts])),
         removals=tuple(dict.fromkeys(removals)),
         unjudged=tuple(
             dict.fromkeys(sentence for _, prescription in prescriptions for sentence in prescription.unjudged)

@@ -138,7 +138,7 @@ def _replayed(
 ) -> Examined:
     """Replays one rollout and judges it."""
     if isinstance(prepared, WorkerError) and machine.variables:
-        # What JAX dies of here is known by now.
+        # What ends JAX here is known by now.
         prepared = _prepared(ask, folder, deadline, progress, machine.variables)
     if isinstance(prepared, WorkerError):
         reason = f"{prepared}; {prepared.hint}"

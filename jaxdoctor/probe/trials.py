@@ -75,7 +75,7 @@ def _reason(verdict: Verdict, machine: Machine, answers: Answers) -> str | None:
 
 def _left_open(verdict: Verdict, x64: Trial | None, taken: Sequence[StepInC] | None) -> str | None:
     if verdict is Verdict.MODEL and x64 is not None and x64.failed and taken is None:
-        return "not the precision; engine or model cannot be told apart, for there is no C twin to ask"
+        return "not the precision; engine or model cannot be distinguished, for there is no C twin to ask"
     return None
 
 

@@ -47,8 +47,8 @@ def _unjudged(card: str) -> str:
 
 
 def _of(source: str, report: Report) -> tuple[str, Prescription]:
-    told = [("its prescription", report.prescription)] if report.prescription is not None else []
-    return source, merged([*told, ("its machine", advice(report.findings))])
+    stated = [("its prescription", report.prescription)] if report.prescription is not None else []
+    return source, merged([*stated, ("its machine", advice(report.findings))])
 
 
 @dataclass(frozen=True, kw_only=True)

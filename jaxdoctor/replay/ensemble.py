@@ -197,7 +197,7 @@ class Ensemble:
             lanes: how each multiplies, and which replays it runs.
             reference: where forced lanes take the state before each step; as many replays as one lane has.
             deadline: of `time.monotonic`.
-            progress: told of the steps.
+            progress: is given the steps.
         """
         rollouts: list[Rollout] = []
         for start in range(0, len(lanes), self.lanes):

@@ -1,4 +1,4 @@
-"""What becomes of a rollout's arrays: who failed, when, in which field, and how far it went astray."""
+"""What becomes of a rollout's arrays: who failed, when, in which field, and how far it departed."""
 
 from __future__ import annotations
 

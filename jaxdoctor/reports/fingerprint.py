@@ -89,7 +89,7 @@ def fingerprint(finding: Finding) -> str:
 
 
 def _digest(finding: Finding, place: str | None) -> str:
-    # Words in the evidence, such as the name of a flag, tell apart what one rule finds in one place. Numbers
+    # Words in the evidence, such as the name of a flag, distinguish what one rule finds in one place. Numbers
     # do not: a NaN count that grows is no new finding. Lines and steps move, and so do names of files.
     words = {
         name: value

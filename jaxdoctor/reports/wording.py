@@ -178,12 +178,12 @@ def _versions(environment: Environment) -> str:
 
 
 def _settings(environment: Environment) -> str:
-    told = [f"{name}={value}" for name, value in environment.settings.items()]
-    told += [f"--{name}={value}" for name, value in environment.xla_flags.items()]
-    told += [f"--{name} (unknown)" for name in environment.unknown_xla_flags]
-    told += [f"{name} (refused)" for name in environment.refused_settings]
+    stated = [f"{name}={value}" for name, value in environment.settings.items()]
+    stated += [f"--{name}={value}" for name, value in environment.xla_flags.items()]
+    stated += [f"--{name} (unknown)" for name in environment.unknown_xla_flags]
+    stated += [f"{name} (refused)" for name in environment.refused_settings]
     x64 = "x64 on" if environment.x64 else "x64 off"
-    return ", ".join([*told, x64]) if told else f"nothing set that changes numerics, {x64}"
+    return ", ".join([*stated, x64]) if stated else f"nothing set that changes numerics, {x64}"
 
 
 def meaning(outcome: Outcome) -> str:
@@ -348,7 +348,7 @@ def number(value: float | None) -> str:
 
 
 def extreme(value: float | str | None) -> str:
-    """The smallest or the largest value of a leaf, in as many digits as tell it apart."""
+    """The smallest or the largest value of a leaf, in as many digits as distinguish it."""
     if value is None:
         return DASH
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -20,31 +20,31 @@ class Notes:
     """Takes faults one after the other."""
 
     def __init__(self) -> None:
-        self.told: dict[str, list[Fault]] = {}
+        self.stated: dict[str, list[Fault]] = {}
         self.more: dict[str, int] = {}
 
     def __call__(self, fault: Fault) -> None:
         """Takes one."""
-        told = self.told.setdefault(fault.kind, [])
-        if len(told) < EACH:
-            told.append(fault)
+        stated = self.stated.setdefault(fault.kind, [])
+        if len(stated) < EACH:
+            stated.append(fault)
         else:
             self.more[fault.kind] = self.more.get(fault.kind, 0) + 1
 
     @property
     def faults(self) -> tuple[Fault, ...]:
         """All, the last of each kind saying how many were like it."""
-        return tuple(fault for kind in self.told for fault in self._of(kind))
+        return tuple(fault for kind in self.stated for fault in self._of(kind))
 
     def _of(self, kind: str) -> list[Fault]:
-        told = self.told[kind]
+        stated = self.stated[kind]
         if kind not in self.more:
-            return told
+            return stated
         more = self.more[kind]
         last = replace(
-            told[-1], message=f"{told[-1].message} (and {more} more like it)", evidence={"more": more}
+            stated[-1], message=f"{stated[-1].message} (and {more} more like it)", evidence={"more": more}
         )
-        return [*told[:-1], last]
+        return [*stated[:-1], last]
 
 
 def note_odd(members: Iterable[Member], notes: Notes) -> None:

@@ -27,7 +27,7 @@ from jaxdoctor.storage.shapes import shape
 
 MAGIC = b"\x93NUMPY"
 LONGEST_HEADER = 64 << 10
-"""NumPy itself refuses to parse more than 10,000 bytes unless told to trust the file."""
+"""NumPy itself refuses to parse more than 10,000 bytes unless asked to trust the file."""
 
 _HEADER = re.compile(
     r"\s*\{\s*'descr'\s*:\s*(?P<descr>'[^'\\]*'|\[.*\])\s*,"

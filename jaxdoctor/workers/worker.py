@@ -53,7 +53,7 @@ def run(
         call: the task with its arguments: `SWEEP(folder, plan)`.
         deadline: the moment of `time.monotonic()` at which the process and its children are ended.
         environment: variables to set; None unsets one.
-        progress: is told what the function tells its own.
+        progress: is given what the function reports to its own.
         received: is called with every part of the answer that the function hands over, when it does.
         subject: what error messages call it: "the x64 replay".
 
@@ -71,8 +71,8 @@ def run(
         variables.pop(name, None)
         if value is not None:
             variables[name] = value
-    told = "".join(f" {name}={value}" for name, value in (environment or {}).items())
-    tell(f"worker {task.function} for {subject}, at most {limit:.0f} s{told}")
+    stated = "".join(f" {name}={value}" for name, value in (environment or {}).items())
+    tell(f"worker {task.function} for {subject}, at most {limit:.0f} s{stated}")
     process = subprocess.Popen(  # noqa: S603 (our own file, in an interpreter that the user named)
         command(task),
         env=variables,

@@ -71,9 +71,9 @@ def test_a_role_follows_from_path_dtype_and_shape(path, dtype, shape, role):
 
 
 def test_what_the_user_says_wins():
-    told = [assignment("*/visits=counter")]
+    stated = [assignment("*/visits=counter")]
 
-    assert role_of(Leaf(path="tree/visits", dtype="int32", shape=()), told) is Role.COUNTER
+    assert role_of(Leaf(path="tree/visits", dtype="int32", shape=()), stated) is Role.COUNTER
 
 
 def test_what_the_reader_knew_stands():

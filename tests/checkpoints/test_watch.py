@@ -105,8 +105,8 @@ def test_what_stands_is_said_of_a_checkpoint_with_nothing_new(tmp_path):
 def test_ctrl_c_ends_with_the_code_of_what_was_found(tmp_path, monkeypatch, bad, code):
     """Reports go out as checkpoints come; the file at the end holds all of them."""
     save(tmp_path, 1000, bad=bad)
-    told, looks = io.StringIO(), []
-    monkeypatch.setattr(sys, "stdout", told)
+    stated, looks = io.StringIO(), []
+    monkeypatch.setattr(sys, "stdout", stated)
 
     def pause(seconds):
         looks.append(seconds)

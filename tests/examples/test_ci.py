@@ -217,8 +217,8 @@ def test_the_prolog_drains_on_1_and_leaves_alone_on_everything_else(place, tmp_p
     assert (tmp_path / "drained").exists() is drained
     assert (tmp_path / "logged").exists() is (code not in (0, 1))
     if drained:
-        told = (tmp_path / "drained").read_text().splitlines()
-        assert told[1:] == ["NodeName=n7", "State=DRAIN", "Reason=jaxdoctor: count,products failed"]
+        stated = (tmp_path / "drained").read_text().splitlines()
+        assert stated[1:] == ["NodeName=n7", "State=DRAIN", "Reason=jaxdoctor: count,products failed"]
 
 
 def test_the_prolog_asks_what_the_tests_of_a_node_take(place, tmp_path):

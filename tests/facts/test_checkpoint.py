@@ -72,10 +72,10 @@ def test_an_integer_type_wraps_as_hardware_does():
         ({"optimizer/state/0/step": 7, "env_state/step": 3}, {}, None),
     ],
 )
-def test_a_checkpoint_knows_the_step_inside(leaves, metadata, told):
+def test_a_checkpoint_knows_the_step_inside(leaves, metadata, stated):
     counters = [leaf(path, "int32", role="counter", value=value) for path, value in leaves.items()]
 
-    assert checkpoint(*counters, metadata=metadata).own_step == told
+    assert checkpoint(*counters, metadata=metadata).own_step == stated
 
 
 def test_the_first_variable_of_an_optimizer_of_keras_counts_its_iterations():

@@ -49,7 +49,7 @@ def test_nothing_is_found_where_jax_starts():
 
 @pytest.mark.parametrize("flag", ["--xla_cpu_use_fusion_emitters=true", "--xla_ignore_channel_id=true"])
 def test_a_flag_that_comes_and_goes_is_found_by_trying(flag):
-    """From jaxlib 0.12 on XLA does not know these; the installed one has the last word."""
+    """From jaxlib 0.12 on XLA does not know these; the installed one decides."""
     dies = subprocess.run(
         [sys.executable, "-c", "import jax; jax.devices()"],
         env=PLAIN | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flag},

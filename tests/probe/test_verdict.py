@@ -102,7 +102,7 @@ def failing(failed, at, *, bits=23):
         ([step(3, holds=True), step(40, holds=False)], Verdict.ENGINE),  # the earliest decides
         ([step(3, holds=False), step(40, holds=True)], Verdict.MODEL),
         ([step(3, holds=True), step(3, holds=False)], Verdict.MODEL),
-        (None, Verdict.MODEL),  # nothing in C to ask: engine and model cannot be told apart
+        (None, Verdict.MODEL),  # nothing in C to ask: engine and model cannot be distinguished
     ],
 )
 def test_engine_and_model_are_told_apart_by_one_step_in_c(taken, verdict):

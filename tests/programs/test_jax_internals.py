@@ -52,7 +52,7 @@ def scanned(carry, counter, rows, scale, *, reverse=False, unroll=1):
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("unroll", [1, 2])
 def test_a_scan_run_step_by_step_from_its_parts_is_the_scan(reverse, unroll):
-    """Constants, carries and slices are told apart as JAX does."""
+    """Constants, carries and slices are distinguished as JAX does."""
     inputs = (jnp.ones(3), jnp.int32(7), jnp.asarray(ROWS), jnp.float32(3))
 
     def function(*values):

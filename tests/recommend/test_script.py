@@ -105,10 +105,10 @@ def test_a_shell_script_exports_them(tmp_path, before):
     done = subprocess.run(
         ["bash", str(script)], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"}
     )
-    told = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    assert told["JAX_DEFAULT_MATMUL_PRECISION"] == "highest"
-    assert told["JAX_ENABLE_X64"] == "true"
-    assert told["XLA_FLAGS"].split() == ["--xla_cpu_enable_fast_math=false"]
+    stated = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    assert stated["JAX_DEFAULT_MATMUL_PRECISION"] == "highest"
+    assert stated["JAX_ENABLE_X64"] == "true"
+    assert stated["XLA_FLAGS"].split() == ["--xla_cpu_enable_fast_math=false"]
     assert script.read_text().startswith("#!/bin/bash\n#SBATCH --gres=gpu:1\n")
     assert difference(script, ALL) == ""
 

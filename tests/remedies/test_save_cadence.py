@@ -57,13 +57,13 @@ def test_a_loop_that_passes_its_maximum_saves_once_more_and_no_oftener():
     """The counter grew by two where one was planned: https://github.com/huggingface/trl/issues/2124."""
     cadence = SaveCadence(50, maximum=100)
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as stated:
         warnings.simplefilter("always")
         saved = [step for step in range(2, 203, 2) if cadence.at(step)]
 
     assert saved == [50, 100]
-    assert len(told) == 51
-    assert "past the maximum of 100" in str(told[0].message)
+    assert len(stated) == 51
+    assert "past the maximum of 100" in str(stated[0].message)
 
 
 def test_a_jump_past_the_maximum_still_saves_the_end():

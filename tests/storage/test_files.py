@@ -138,7 +138,7 @@ def test_a_small_file_that_is_large_is_refused(tmp_path):
 
 
 def test_a_folder_is_listed_with_everything_in_it(tmp_path):
-    """Files have sizes; links that leave and links to nothing are told apart."""
+    """Files have sizes; links that leave and links to nothing are distinguished."""
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "er" / "a").write_bytes(b"abc")
     (tmp_path / "out").symlink_to("/etc")

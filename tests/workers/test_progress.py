@@ -18,7 +18,7 @@ def clock(monkeypatch):
 def test_a_log_has_one_line_a_stage(monkeypatch, clock):
     """None in the first seconds, none for another number in the same title, and each with what is left."""
     monkeypatch.setattr(progress.sys, "stderr", io.StringIO())
-    with shown(seconds=300) as told:
+    with shown(seconds=300) as stated:
         for seconds, title in [
             (0, "1 of 5: reading the model"),
             (4, "3 of 5: compiling the step"),
@@ -28,8 +28,8 @@ def test_a_log_has_one_line_a_stage(monkeypatch, clock):
             (40.5, "too soon after the line before"),
         ]:
             clock[0] = 100.0 + seconds
-            told.stage(title, 10)
-            told.reached(5)
+            stated.stage(title, 10)
+            stated.reached(5)
 
         lines = progress.sys.stderr.getvalue().splitlines()
 
@@ -43,8 +43,8 @@ def test_a_log_has_one_line_a_stage(monkeypatch, clock):
 @pytest.mark.parametrize("asked", [{"quiet": True, "seconds": 300}, {}])
 def test_a_quiet_command_and_a_quick_one_leave_nothing_in_a_log(monkeypatch, asked):
     monkeypatch.setattr(progress.sys, "stderr", io.StringIO())
-    with shown(**asked) as told:
-        assert told is SILENT
+    with shown(**asked) as stated:
+        assert stated is SILENT
 
 
 class Terminal(io.StringIO):
@@ -55,10 +55,10 @@ class Terminal(io.StringIO):
 def test_a_terminal_has_one_bar_with_what_is_left(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(progress.sys, "stderr", Terminal())
-    with shown(seconds=300) as told:
-        told.stage("compiling the step", 5)
-        told.reached(2)
-        told._rich.refresh()
+    with shown(seconds=300) as stated:
+        stated.stage("compiling the step", 5)
+        stated.reached(2)
+        stated._rich.refresh()
 
         drawn = progress.sys.stderr.getvalue()
 

@@ -37,7 +37,7 @@ def lane_values(dtype: Any) -> Values:
 
     First 1 + 2^-j: it shows whether bit j survives. Then 1 + 3 * 2^-j: two bits that round up together, so
     that rounding and truncation differ. Then dense mantissas over some 40 binary orders of magnitude, which
-    tell a split into two narrow parts from a wide mantissa.
+    distinguish a split into two narrow parts from a wide mantissa.
     """
     width = WIDTHS[np.dtype(dtype)]
     places = 2.0 ** -np.arange(1, width + 1)

@@ -25,7 +25,7 @@ def survey(settings: Sequence[str], seconds: float, *, progress: Progress) -> Su
     Args:
         settings: values of `jax_default_matmul_precision`, or "x64" in a process that has it enabled.
         seconds: no product is begun after so long; it is skipped instead.
-        progress: told of each product.
+        progress: is given each product.
     """
     deadline = time.monotonic() + seconds
     progress.stage("asking jax for its devices")

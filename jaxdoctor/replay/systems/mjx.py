@@ -53,7 +53,7 @@ def _require_support(model: Any, argument: str) -> None:
             hint="MJX cannot step such a model; give the one that your run steps",
         )
     if any(refused(model, ElementLines(model, argument))):
-        # MJX has the last word: the installed one may take more than our table says.
+        # MJX decides: the installed one may take more than our table says.
         try_mjx(model, argument)
 
 

@@ -65,11 +65,11 @@ def _annotation(finding: Finding) -> str:
         "line": None if where.file is None else where.line,
         "title": f"{finding.code} {finding.name}",
     }
-    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value is not None)
+    stated = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value is not None)
     named = "" if where.file is not None or where.path is None else f"{where.path}: "
     leaf = f"{named}{where.leaf}: " if where.leaf else named
     fix = f" ({finding.fix})" if finding.fix else ""
-    return f"::{COMMANDS[finding.severity]} {told}::{_message(f'{leaf}{finding.message}{fix}')}"
+    return f"::{COMMANDS[finding.severity]} {stated}::{_message(f'{leaf}{finding.message}{fix}')}"
 
 
 def _message(value: str) -> str:

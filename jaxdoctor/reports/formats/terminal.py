@@ -59,8 +59,8 @@ def _forced() -> bool:
 
 
 def _width() -> int:
-    told = os.environ.get("COLUMNS", "")
-    return int(told) if told.isdecimal() and int(told) else PLAIN_WIDTH
+    stated = os.environ.get("COLUMNS", "")
+    return int(stated) if stated.isdecimal() and int(stated) else PLAIN_WIDTH
 
 
 def _plain(report: Report, encoding: str) -> str:

@@ -66,12 +66,12 @@ def _origin(signature: Signature, console: Console) -> None:
 
 def call_told(call: Recorded) -> str:
     """As in "train.py:40 (train_step), jit, 3 calls seen"; of a count, which of them compiled."""
-    told = f"{call.place}, {call.kind}, {counted(call.calls, 'call')} seen"
+    stated = f"{call.place}, {call.kind}, {counted(call.calls, 'call')} seen"
     if not call.counted:
-        return told
+        return stated
     made = len(call.compiled)
     which = [str(index + 1) for index, compiled in enumerate(call.compiled) if compiled]
-    return f"{told}; of {made} made, {len(which)} compiled: {', '.join(which) or 'none'}"
+    return f"{stated}; of {made} made, {len(which)} compiled: {', '.join(which) or 'none'}"
 
 
 def parts_told(signature: Signature) -> str:

@@ -78,8 +78,8 @@ def _axes(scale: _Scale) -> list[Markup]:
 def _error(x: float, words: str) -> Markup:
     """A save that holds an error, as a line from top to bottom with its codes."""
     leftwards = x > WIDTH / 2
-    told = label(x + (-5 if leftwards else 5), HEIGHT - BOTTOM - 6, words, "end" if leftwards else "start")
-    return tag("g", tag("title", words), upright(x, TOP, HEIGHT - BOTTOM), told, class_="error-mark")
+    stated = label(x + (-5 if leftwards else 5), HEIGHT - BOTTOM - 6, words, "end" if leftwards else "start")
+    return tag("g", tag("title", words), upright(x, TOP, HEIGHT - BOTTOM), stated, class_="error-mark")
 
 
 def _wide(scale: _Scale) -> bool:

@@ -47,12 +47,12 @@ def _ticks(most: int) -> list[float]:
 def _bar(trial: Trial, top: float, most: int) -> Markup:
     reach, chaos = trial.steps if trial.horizon is None else trial.horizon, trial.shadow_horizon
     words = steps(trial.horizon, trial.steps)
-    told = f"{trial.precision.name}, {trial.kind}: {words} steps; chaos alone {steps(chaos, trial.steps)}"
+    stated = f"{trial.precision.name}, {trial.kind}: {words} steps; chaos alone {steps(chaos, trial.steps)}"
     middle = top + ROW / 2 + 4
     width = max(_x(reach, most) - START, 2)
     return tag(
         "g",
-        tag("title", told),
+        tag("title", stated),
         label(START - 8, middle, shortened(trial.precision.name, 16), "end"),
         tag("rect", x=START, y=top + 6, width=f"{width:.1f}", height=ROW - 12, rx=3),
         upright(_x(chaos, most), top + 2, top + ROW - 2, "chaos") if chaos is not None else "",

@@ -26,15 +26,15 @@ def text(value: object) -> Markup:
 
 def tag(name: str, /, *content: Content, **attributes: object) -> Markup:
     """An element. `data_sort_` stands for the attribute `data-sort`; one that is None is left out."""
-    told = "".join(
+    stated = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{text(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     inner = "".join(text(part) for part in content)
     if name in VOID and not inner:
-        return Markup(f"<{name}{told}/>")
-    return Markup(f"<{name}{told}>{inner}</{name}>")
+        return Markup(f"<{name}{stated}/>")
+    return Markup(f"<{name}{stated}>{inner}</{name}>")
 
 
 def joined(parts: Iterable[Content]) -> Markup:

@@ -112,12 +112,12 @@ def _curve(ordered: list[Trial]) -> Markup:
 
 def _point(trial: Trial) -> Markup:
     x, y = _x(trial.precision.mantissa_bits), _y(trial.failed / max(trial.replays, 1))
-    told = f"{precision(trial)}, {trial.kind}: {trial.failed} of {trial.replays} failed"
+    stated = f"{precision(trial)}, {trial.kind}: {trial.failed} of {trial.replays} failed"
     diamond = tag("path", d=f"M{x:.1f} {y - 6:.1f}l6 6-6 6-6-6z")
     dot = tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4)
     return tag(
         "g",
-        tag("title", f"{told} ({interval(trial)}), first bad: {first_bad(trial)}"),
+        tag("title", f"{stated} ({interval(trial)}), first bad: {first_bad(trial)}"),
         upright(x, _y(trial.interval.high), _y(trial.interval.low), "whisker"),
         diamond if trial.kind is Kind.NATIVE else dot,
         class_=f"{trial.kind} {'bad' if trial.failed else 'good'}",

@@ -22,7 +22,7 @@ def average_narrower(checkpoint: Checkpoint) -> Hits:
 
     ## Why it matters
 
-    Each update moves an average by a thousandth of the difference, or less. bfloat16 tells neighbours
+    Each update moves an average by a thousandth of the difference, or less. bfloat16 distinguishes neighbours
     apart that differ by a 256th: the update is rounded away, and the average stays where it began.
 
     ## What to do

@@ -23,7 +23,7 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
 
     float64 arrays beside float32 ones; or, as a note, int64 arrays beside int32 ones. Python numbers,
     which every format stores in 64 bits, say nothing and are left out; so are NumPy arrays where the
-    format tells them apart, as Orbax does, and the state of an optimizer, of which optimizer-wider
+    format distinguishes them, as Orbax does, and the state of an optimizer, of which optimizer-wider
     tells. In formats that JAX does not write, 64-bit integers are ordinary.
 
     ## Why it matters

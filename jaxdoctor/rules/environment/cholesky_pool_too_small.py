@@ -26,7 +26,7 @@ def cholesky_pool_too_small(environment: Environment) -> Hits:
 
     A batched `jnp.linalg.cholesky` waits in a thread of the pool for work that only another thread of
     the same pool can do. With as many of them at once as there are threads, none is left. An MJX step
-    has several, so a rollout on a CI runner stops without a word. `benchmarks/cholesky_pool.py` shows
+    has several, so a rollout on a CI runner stops silently. `benchmarks/cholesky_pool.py` shows
     it for jaxlib 0.10.2: with 2 threads and 2 factorizations at once 2 of 3 tries hung, with 3 threads
     and 8 of them 3 of 3, with 4 threads 2 of 3. With 1, 8 or 16 threads all returned.
 

@@ -30,7 +30,7 @@ def warp_ignores_precision(environment: Environment) -> Hits:
     ## Example
 
     ```text
-    JD115 note warp-ignores-precision: playground 0.2.0 runs physics in Warp unless told impl='jax'
+    JD115 note warp-ignores-precision: playground 0.2.0 runs physics in Warp unless given impl='jax'
     ```
 
     ## Sources
@@ -42,7 +42,7 @@ def warp_ignores_precision(environment: Environment) -> Hits:
     if version is not None and release(version) >= (0, 2):
         yield Hit(
             location=Location(path="playground"),
-            message=f"playground {version} runs physics in Warp unless told impl='jax'",
+            message=f"playground {version} runs physics in Warp unless given impl='jax'",
             evidence={"playground": version},
             fix='load environments with config_overrides={"impl": "jax"} to have physics in JAX',
         )

@@ -18,7 +18,7 @@ def carried_code(checkpoint: Checkpoint) -> Hits:
 
     ## Why it matters
 
-    Whoever calls such a function runs what the file says. What it does cannot be told from its name, and
+    Whoever calls such a function runs what the file says. What it does cannot be known from its name, and
     bytecode of another Python version fails or crashes.
 
     ## What to do

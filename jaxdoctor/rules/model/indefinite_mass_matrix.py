@@ -14,7 +14,7 @@ FIX_F32 = "give the lightest joints armature, or set jax_enable_x64"
 FIX_SINGULAR = "give the joints that share an axis armature; no precision is enough"
 
 SINGULAR = 2.0**F64.mantissa_bits
-"""A matrix with this condition cannot be told from a singular one in float64 either."""
+"""A matrix with this condition cannot be distinguished from a singular one in float64 either."""
 
 NAMES: Mapping[str, str] = {
     TF32.name: "its factors are rounded to TF32",

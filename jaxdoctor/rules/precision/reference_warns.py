@@ -9,7 +9,7 @@ from jaxdoctor.rules.rule import Hits, rule
 
 @rule("JD207", Severity.WARNING)
 def reference_warns(outcome: Outcome) -> Hits:
-    """MuJoCo itself warns about a rollout that MJX replays without a word.
+    """MuJoCo itself warns about a rollout that MJX replays silently.
 
     ## What it saw
 

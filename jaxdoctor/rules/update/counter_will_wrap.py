@@ -19,7 +19,7 @@ def counter_will_wrap(signature: Signature) -> Hits:
 
     ## Why it matters
 
-    JAX's integers wrap without a word. A negative step count makes loggers drop their lines, schedules return
+    JAX's integers wrap silently. A negative step count makes loggers drop their lines, schedules return
     the learning rate of a step that never was, and a last `assert steps >= planned` fail after the whole
     run. 2^31 environment steps at a million a second are 36 minutes.
 

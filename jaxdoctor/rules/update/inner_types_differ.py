@@ -59,5 +59,5 @@ def inner_types_differ(signature: Signature) -> Hits:
                 "sites": [each.place for each in leaf.sites],
                 "setting": signature.setting,
             },
-            fix=None if leaf.cure is None else leaf.cure.told,
+            fix=None if leaf.cure is None else leaf.cure.stated,
         )

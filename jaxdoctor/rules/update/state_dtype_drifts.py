@@ -70,7 +70,7 @@ def state_dtype_drifts(signature: Signature) -> Hits:
                 "after": leaf.after,
                 "call": leaf.call,
                 "following": following,
-                "cures": sorted({each.cure.told for each in leaves if each.cure is not None}),
+                "cures": sorted({each.cure.stated for each in leaves if each.cure is not None}),
                 "sites": [site.place for site in leaf.sites],
                 "through": list(site.through) if site else [],
                 "loop_error": signature.loop_error,
@@ -111,7 +111,7 @@ def _cost(signature: Signature, leaves: list[LeafSignature]) -> str:
 
 def _fix(signature: Signature, leaf: LeafSignature) -> str | None:
     if leaf.cure is not None:
-        return leaf.cure.told
+        return leaf.cure.stated
     if signature.results:
         return "wrap the transformation: jaxdoctor.remedies.stable_dtypes(transform)"
     return None

@@ -51,5 +51,5 @@ def state_tree_changes(signature: Signature) -> Hits:
                 "loop_error": signature.loop_error,
                 "setting": signature.setting,
             },
-            fix=None if leaf.cure is None else leaf.cure.told,
+            fix=None if leaf.cure is None else leaf.cure.stated,
         )

@@ -19,7 +19,7 @@ def weak_type_drifts(signature: Signature) -> Hits:
     ## Why it matters
 
     The weak type is a part of what `jax.jit` compiles for. The second call of the step finds no program for
-    it and compiles another one, without a word. For a large model those are minutes, on every start.
+    it and compiles another one, silently. For a large model those are minutes, on every start.
 
     ## What to do
 

@@ -20,7 +20,7 @@ def x64_appears(signature: Signature) -> Hits:
 
     A float64 product takes two times the time of a float32 one on a data centre's card and 32 to 64 times
     on a card for games. A checkpoint of such a state does not restore into a process without x64: Orbax
-    then cuts int64 and float64 to 32 bits without a word.
+    then cuts int64 and float64 to 32 bits silently.
 
     ## What to do
 

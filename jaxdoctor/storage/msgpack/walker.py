@@ -103,14 +103,14 @@ class Walker:
                 raise HostileError(f"values are nested deeper than {DEEPEST}")
             else:
                 within.append(_Container(token.kind, token.value))
-            while within and within[-1].told == within[-1].size:
+            while within and within[-1].stated == within[-1].size:
                 within.pop()
             if not within:
                 return
             del path[len(within) - 1 :]
-            path.append(self._key() if within[-1].kind == "map" else str(within[-1].told))
+            path.append(self._key() if within[-1].kind == "map" else str(within[-1].stated))
             held += len(path[-1])
-            within[-1].told += 1
+            within[-1].stated += 1
 
     @contextmanager
     def within(self, blob: Blob) -> Iterator[None]:
@@ -184,7 +184,7 @@ class Walker:
 class _Container:
     kind: str
     size: int
-    told: int = 0
+    stated: int = 0
 
 
 def _short(first: int) -> tuple[str, int]:

@@ -201,11 +201,11 @@ class _Reading:
         committed = has(self.path, COMMITTED) or (about or {}).get("commit_timestamp_nsecs", 0) is not None
         if is_unfinished(self.path):
             self._note(UnfinishedError("its name is one that Orbax gives until a save is done"), self.path)
-        elif about is not None and not committed and "unfinished-save" not in self.notes.told:
+        elif about is not None and not committed and "unfinished-save" not in self.notes.stated:
             self._note(
                 UnfinishedError(f"{CHECKPOINT} tells when it began, and not that it was done"), self.path
             )
-        self.unfinished = self.unfinished or "unfinished-save" in self.notes.told
+        self.unfinished = self.unfinished or "unfinished-save" in self.notes.stated
 
     def _note(self, error: UnfinishedError, path: Path) -> None:
         self.notes(error.fault(path=str(path)))

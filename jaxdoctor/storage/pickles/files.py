@@ -157,11 +157,11 @@ def _kind_of_error(one: Pickled) -> str:
 def _dangers(one: Pickled, path: Path, what: str) -> Iterator[Fault]:
     for name, reason in list(one.dangers.items())[:LISTED]:
         call = one.judged.calls.get(name)
-        told = f"would call {call}" if call else f"names {name[:200]}"
+        stated = f"would call {call}" if call else f"names {name[:200]}"
         evidence = {"name": name[:200], "calls": one.calls[name], "names": one.names[name]}
         yield Fault(
             kind="hostile-content",
-            message=f"{what} {told}: {reason[:300]}",
+            message=f"{what} {stated}: {reason[:300]}",
             path=str(path),
             evidence=evidence | ({"call": call} if call else {}),
         )

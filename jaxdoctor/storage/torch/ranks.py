@@ -64,10 +64,10 @@ def _compared(path: str, leaves: dict[int, Leaf], files: Mapping[int, Path], pre
     """Shards of one leaf have one dtype, and as many axes; their lengths may differ."""
     first = min(leaves)
     for rank, leaf in leaves.items():
-        told = _difference(leaves[first], leaf)
-        if told is not None:
-            message = f"{path} is {told[0]} in rank {rank} and {told[1]} in rank {first}"
-            evidence = {f"rank_{rank}": told[0], f"rank_{first}": told[1]}
+        stated = _difference(leaves[first], leaf)
+        if stated is not None:
+            message = f"{path} is {stated[0]} in rank {rank} and {stated[1]} in rank {first}"
+            evidence = {f"rank_{rank}": stated[0], f"rank_{first}": stated[1]}
             return [_fault(message, f"{prefix}rank_{rank}/{path}", files[rank], evidence)]
     lacking = sorted(set(files) - set(leaves))
     if lacking and not leaves[first].host_scalar:

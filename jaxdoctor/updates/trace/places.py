@@ -153,7 +153,7 @@ def _root(value: Value) -> Value:
 
 def promotions(graph: Graph, known: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
     """Where a wider scalar makes a half-precision array wide, though JAX was not asked to."""
-    told = {(site.file, site.line) for site in known}
+    stated = {(site.file, site.line) for site in known}
     found = []
     for op in graph.ops:
         if not op.implicit or op.inputs[0].dtype not in HALF or not op.outputs[0].shape:
@@ -166,7 +166,7 @@ def promotions(graph: Graph, known: Iterable[SourceLine]) -> tuple[SourceLine, .
             continue
         if not _is_narrowed_again(graph, op):
             found.append(users_line(op, op.inputs[0].dtype, op.outputs[0].dtype, partner))
-    return tuple(site for site in _distinct(found) if (site.file, site.line) not in told)[:MOST_PROMOTIONS]
+    return tuple(site for site in _distinct(found) if (site.file, site.line) not in stated)[:MOST_PROMOTIONS]
 
 
 def _is_narrowed_again(graph: Graph, op: Op) -> bool:

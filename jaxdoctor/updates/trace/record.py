@@ -356,10 +356,10 @@ def _types(entry: Entry, args: Sequence[Any], keywords: Mapping[str, Any]) -> tu
 
 
 def _type(value: Any) -> str:
-    def told(leaf: Any) -> str:
+    def stated(leaf: Any) -> str:
         try:
             return str(jax.typeof(leaf).str_short())
         except TypeError:
             return type(leaf).__name__
 
-    return ", ".join(told(leaf) for leaf in jax.tree.leaves(value))
+    return ", ".join(stated(leaf) for leaf in jax.tree.leaves(value))

@@ -148,7 +148,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
     starts = dict(zip(first.before.array_paths, meanings, strict=False))
     leaves = tuple(with_start(leaf, starts.get(leaf.path)) for leaf in story.leaves)
     results = tuple(_results(story.subject, first, graph))
-    told = [site for leaf in (*leaves, *results) for site in leaf.sites]
+    stated = [site for leaf in (*leaves, *results) for site in leaf.sites]
     x64 = is_x64()
     inputs = tuple(str(leaf) for leaf in _types(first))
     return Signature(
@@ -160,7 +160,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         inputs=inputs,
         x64=x64,
         loop_error=story.loop_error,
-        promotions=places.promotions(graph, told),
+        promotions=places.promotions(graph, stated),
         wide_sites=places.wide(graph) if x64 and not _has_wide_input(graph) else (),
         counters=_counters(first, graph, meanings),
         callbacks=places.callbacks(graph),
@@ -180,8 +180,8 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
 def _raised_later(story: Story, target: str) -> LaterError | None:
     if story.failure is None:
         return None
-    told = raised(story.failure, target)
-    place = PLACE.search(told.hint)
+    stated = raised(story.failure, target)
+    place = PLACE.search(stated.hint)
     return LaterError(
         call=len(story.rounds) + 1,
         message=first_line(story.failure),

@@ -49,11 +49,11 @@ def test_what_transformers_writes():
     assert found["optimizer/state/0/exp_avg"].declared_dtype is None
     assert next(found["optimizer/state/0/step"].values.stream()).tolist() == [4]
     assert found["scheduler/last_epoch"].value == 4
-    told = checkpoint.metadata
+    stated = checkpoint.metadata
     facts = {"global_step": 4, "max_steps": 4, "save_steps": 2, "save_total_limit": 3, "epoch": 1.0}
-    assert {key: told[key] for key in facts} == facts
-    assert told["logged_steps"] == [1, 2, 3, 4]
-    assert "logged_nonfinite" not in told
+    assert {key: stated[key] for key in facts} == facts
+    assert stated["logged_steps"] == [1, 2, 3, 4]
+    assert "logged_nonfinite" not in stated
     assert checkpoint.bytes_total == sum(path.stat().st_size for path in FIXTURE.iterdir())
 
 

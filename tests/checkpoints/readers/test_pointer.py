@@ -19,7 +19,7 @@ LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5481180
         ("  <html lang='en'>", "web page"),
     ],
 )
-def test_what_was_saved_in_place_of_a_checkpoint(tmp_path, content, told):
+def test_what_was_saved_in_place_of_a_checkpoint(tmp_path, content, stated):
     """Both are one fault, which says what the file is."""
     path = tmp_path / "model.safetensors"
     path.write_text(content)
@@ -27,7 +27,7 @@ def test_what_was_saved_in_place_of_a_checkpoint(tmp_path, content, told):
     assert knows(READER, path)
     (fault,) = checkpoint_of(READER, path, Budget()).faults
     assert fault.kind == "pointer-not-data"
-    assert told in fault.message
+    assert stated in fault.message
 
 
 def test_pages_that_are_meant_and_other_files(tmp_path):

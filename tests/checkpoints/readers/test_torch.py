@@ -239,7 +239,7 @@ def test_an_overlapping_view_is_no_bomb(tmp_path):
     """Strides of one and a size of 2^40 squared over one element: sizes are compared first."""
     storage = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + b"K\x03tQ"
     size = b"\x8a\x06" + (1 << 40).to_bytes(6, "little")
-    for count, stride, told in (
+    for count, stride, stated in (
         (size, b"K\x01", ["truncated-file"]),
         (size, b"K\x00", []),
         (b"K\x02", b"K\x01", []),
@@ -254,7 +254,7 @@ def test_an_overlapping_view_is_no_bomb(tmp_path):
 
         checkpoint = read(rewritten(tmp_path / "view.pt", change))
 
-        assert [fault.kind for fault in checkpoint.faults] == told
+        assert [fault.kind for fault in checkpoint.faults] == stated
         assert (
             sum(piece.size for leaf in checkpoint.leaves if leaf.values for piece in leaf.values.stream())
             <= 3

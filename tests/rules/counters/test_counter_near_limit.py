@@ -73,6 +73,6 @@ def test_the_speed_that_is_told_wins_over_that_of_the_saves():
     run = counts("env_steps", [1_000_000_000, 2_000_000_000])
 
     (own,) = judged(counter_near_limit, run)
-    (told,) = judged(counter_near_limit, series(*run.checkpoints, steps_per_second=2 * run.rate))
+    (stated,) = judged(counter_near_limit, series(*run.checkpoints, steps_per_second=2 * run.rate))
 
-    assert told.evidence["per_second"] == 2 * own.evidence["per_second"]
+    assert stated.evidence["per_second"] == 2 * own.evidence["per_second"]

@@ -78,7 +78,7 @@ def test_names_that_write_the_count_itself_are_taken_at_their_word(name):
     ids=["accumulation", "resumed", "epochs", "off by one", "alone", "stands still", "wrapped"],
 )
 def test_neighbours_are_healthy(pairs):
-    """Other units, or faults of which other rules tell."""
+    """Other units, or faults which other rules report."""
     assert not judged(step_disagrees, run(*pairs))
 
 

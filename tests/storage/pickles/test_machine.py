@@ -95,12 +95,12 @@ def test_long_bytes_stay_in_the_file():
         (b"Sno quotes\n.", "without its quotes"),
     ],
 )
-def test_what_breaks_is_said(content, told):
+def test_what_breaks_is_said(content, stated):
     """A broken stream ends with a sentence, never with an exception."""
     found = walked(content)
 
     assert not found.complete
-    assert told in found.error
+    assert stated in found.error
 
 
 @pytest.mark.parametrize("opcode", [b"]", b"(", b"}", b"N"])

@@ -118,7 +118,7 @@ def replaced(folder, content):
     ],
 )
 def test_a_broken_manifest(tmp_path, content, error):
-    """Each is told apart from an honest one, and none ends in TensorStore's own error."""
+    """Each is distinguished from an honest one, and none ends in TensorStore's own error."""
     with pytest.raises(error):
         ocdbt.entries(replaced(tmp_path / "db", content), Budget())
 

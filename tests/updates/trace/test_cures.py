@@ -18,8 +18,8 @@ def signed(update, state, *args):
 
 def cure(update, state, *args):
     """The only cure of an update with one drifting leaf."""
-    (told,) = {leaf.cure.told for leaf in signed(update, state, *args).leaves if leaf.cure is not None}
-    return told
+    (stated,) = {leaf.cure.stated for leaf in signed(update, state, *args).leaves if leaf.cure is not None}
+    return stated
 
 
 def test_an_integer_that_becomes_a_float_is_made_as_a_float():
@@ -28,19 +28,19 @@ def test_an_integer_that_becomes_a_float_is_made_as_a_float():
     def update(state, reward):
         return {"returned": state["returned"] + reward}
 
-    told = cure(update, {"returned": jnp.int32(7)}, jnp.float32(0.5))
+    stated = cure(update, {"returned": jnp.int32(7)}, jnp.float32(0.5))
     state = {"returned": jnp.float32(7)}
 
-    assert told == "make returned as jnp.float32(7) (tried: settles at once)"
+    assert stated == "make returned as jnp.float32(7) (tried: settles at once)"
     assert signed(update, state, jnp.float32(0.5)).verdict == "stable"
 
 
 @pytest.mark.parametrize("leaf", [jnp.bfloat16(0.999), jnp.zeros((), jnp.float16)])
 def test_a_scalar_is_never_made_narrower(leaf):
     """bfloat16(0.999) is 1."""
-    told = cure(lambda state: {"decay": state["decay"] * jnp.float32(0.99)}, {"decay": leaf})
+    stated = cure(lambda state: {"decay": state["decay"] * jnp.float32(0.99)}, {"decay": leaf})
 
-    assert told.startswith("make decay as jnp.float32(")
+    assert stated.startswith("make decay as jnp.float32(")
 
 
 def test_an_average_is_kept_wide():
@@ -50,9 +50,9 @@ def test_an_average_is_kept_wide():
         decay = jnp.minimum(0.999, (1 + state["n"]) / (10 + state["n"]))
         return {"ema": state["ema"] * decay + w * (1 - decay), "n": state["n"] + 1}
 
-    told = cure(update, {"ema": half, "n": jnp.int32(0)}, half)
+    stated = cure(update, {"ema": half, "n": jnp.int32(0)}, half)
 
-    assert told == "make ema with dtype=jnp.float32 (tried: settles at once)"
+    assert stated == "make ema with dtype=jnp.float32 (tried: settles at once)"
 
 
 def test_a_parameter_is_cast_at_the_line_that_widens_it():
@@ -61,10 +61,10 @@ def test_a_parameter_is_cast_at_the_line_that_widens_it():
 
     half = jnp.ones(4, jnp.bfloat16)
 
-    told = cure(update, half, half)
+    stated = cure(update, half, half)
 
     line = update.__code__.co_firstlineno + 1
-    assert told == (
+    assert stated == (
         f"at tests/updates/trace/test_cures.py:{line}, cast the result with .astype(jnp.bfloat16) "
         "(tried: settles at once)"
     )
@@ -140,10 +140,10 @@ def test_all_leaves_that_drift_at_any_call_are_told_at_once():
 def test_keys_that_change_their_kind(update, text):
     key = jax.random.key(0) if "typed key" in text else jax.random.PRNGKey(0)
 
-    told = cure(lambda state: {"rng": update(state["rng"])}, {"rng": key})
+    stated = cure(lambda state: {"rng": update(state["rng"])}, {"rng": key})
 
-    assert told.startswith(text)
-    assert told.endswith("(tried: settles at once)")
+    assert stated.startswith(text)
+    assert stated.endswith("(tried: settles at once)")
 
 
 def test_a_leaf_that_grows_has_no_cure():

@@ -279,10 +279,10 @@ def test_the_call_at_which_a_float_stalls(dtype, increment, start):
         while total + step != total:
             total, calls = kind.type(total + step), calls + 1
 
-    told, limit, inexact = stall(float(step), start, dtype)
+    stated, limit, inexact = stall(float(step), start, dtype)
 
     # Where the sums leave the range before they stall, the limit is the end of the range.
-    assert (told, limit) == (calls, min(float(total), 2.0**16) if dtype == "float16" else float(total))
+    assert (stated, limit) == (calls, min(float(total), 2.0**16) if dtype == "float16" else float(total))
     assert inexact is None or 0 <= inexact <= calls
 
 
