@@ -440,6 +440,9 @@ class Signature:
     donated: bool | None = None
     """Whether a jitted update gives its whole state's buffers back; None: it is not jitted."""
 
+    donatable: tuple[str, ...] = ()
+    """The names of the arguments that hold the state, as `jax.jit` takes them; nothing where not known."""
+
     state_bytes: int = 0
     compilations: int = 0
     """XLA compiles that the target itself caused while it was being built. Judging needs none."""

@@ -6,6 +6,9 @@ from jaxdoctor.facts.finding import Hit, Severity
 from jaxdoctor.facts.signature import LARGE_STATE_BYTES, Signature
 from jaxdoctor.rules.rule import Hits, rule
 
+TAKES_NAMES = ("jit", "nnx.jit")
+"""What takes `donate_argnames`; `pmap` takes numbers alone."""
+
 
 @rule("JD510", Severity.NOTE)
 def large_state_not_donated(signature: Signature) -> Hits:
@@ -13,7 +16,8 @@ def large_state_not_donated(signature: Signature) -> Hits:
 
     ## What it saw
 
-    The update is a jitted function, its state is 256 MiB or more, and `donate_argnums` does not name it.
+    The update is a jitted function, its state is 256 MiB or more, and neither `donate_argnums` nor
+    `donate_argnames` names all arguments that hold it.
 
     ## Why it matters
 
@@ -21,7 +25,9 @@ def large_state_not_donated(signature: Signature) -> Hits:
 
     ## What to do
 
-    `jax.jit(update, donate_argnums=0)`, and do not use the old state after the call.
+    `jax.jit(update, donate_argnames=("params", "opt_state"))`, every argument that comes back named, and do
+    not use the old state after the call. Under Equinox, `eqx.filter_jit(update, donate="all")`, which gives
+    the data's buffers back too.
 
     ## Example
 
@@ -42,5 +48,15 @@ def large_state_not_donated(signature: Signature) -> Hits:
             f"{signature.context}"
         ),
         evidence={"state_bytes": signature.state_bytes},
-        fix="jax.jit(update, donate_argnums=0)",
+        fix=_fix(signature),
     )
+
+
+def _fix(signature: Signature) -> str:
+    kind = "jit" if signature.call is None else signature.call.kind
+    if not signature.donatable or kind not in TAKES_NAMES:
+        return "donate the state's buffers where the update is jitted"
+    names = ", ".join(f'"{name}"' for name in signature.donatable)
+    jit = f"jax.{kind}" if kind == "jit" else kind
+    several = len(signature.donatable) > 1
+    return f"{jit}(update, donate_argnames={f'({names})' if several else names})"

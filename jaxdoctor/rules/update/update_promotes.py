@@ -25,7 +25,8 @@ def update_promotes(signature: Signature) -> Hits:
 
     ## What to do
 
-    Cast the result to the array's dtype at the place that the finding names: `(x * scalar).astype(x.dtype)`.
+    If the wider dtype is not meant, cast the result at the place that the finding names:
+    `(x * scalar).astype(x.dtype)`. The finding itself offers no fix, since none was tried.
     The scalar itself keeps its dtype: 0.999 in bfloat16 is 1. What is cast back further down, or is computed
     in float32 inside a function of JAX's own, is no finding.
     Of optax updates that are wider than their parameters, use `optax.apply_updates`, which casts back.
@@ -65,12 +66,6 @@ def update_promotes(signature: Signature) -> Hits:
         yield _hit(signature, site)
 
 
-def _fix(site: SourceLine) -> str:
-    """Wide arithmetic and a narrow result: a decay or a rate that is made narrower loses its value."""
-    where = f"at {site.place}" if site.file else "where it is computed"
-    return f"{where}, cast the result with .astype(jnp.{site.dtype_from})"
-
-
 def _hit(signature: Signature, site: SourceLine) -> Hit:
     return Hit(
         location=signature.location(site=site),
@@ -82,5 +77,4 @@ def _hit(signature: Signature, site: SourceLine) -> Hit:
             "through": list(site.through),
             "setting": signature.setting,
         },
-        fix=_fix(site),
     )

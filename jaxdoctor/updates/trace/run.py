@@ -27,7 +27,7 @@ from jaxdoctor.updates.trace.forms import settled
 from jaxdoctor.updates.trace.gradients import takes_gradient, unscaled_half
 from jaxdoctor.updates.trace.located import located
 from jaxdoctor.updates.trace.rounds import Round, loop_error
-from jaxdoctor.updates.trace.statics import recompiles
+from jaxdoctor.updates.trace.statics import is_filter_jit, recompiles
 from jaxdoctor.updates.trace.target import Traced, build, find, first_line, raised
 from jaxdoctor.updates.trace.transfer import Reading
 from jaxdoctor.updates.trace.tree import Static, abstract, compare
@@ -78,7 +78,9 @@ class Story:
 
     def tell(self, make: Callable[[], Traced]) -> list[Any]:
         """Builds and traces. Returns the arrays whose values, when known, say where counters begin."""
-        self.subject = given = make()
+        made = make()
+        given = replace(made, filter_jit=made.filter_jit or is_filter_jit(made.update))
+        self.subject = given
         course = settled(given)
         self.subject = subject = course.subject
         self.rounds, self.settled, self.failure = course.rounds, course.settled, course.failure
@@ -165,6 +167,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         counters=_counters(first, graph, meanings),
         callbacks=places.callbacks(graph),
         donated=_donated(first),
+        donatable=_donatable(story.subject),
         state_bytes=first.before.nbytes,
         state_parts=story.subject.parts or story.subject.names[:1],
         data=story.subject.data,
@@ -235,6 +238,13 @@ def _donated(first: Round) -> bool | None:
         if len(given) == len(state):
             return all(given.values())
     return None
+
+
+def _donatable(subject: Traced) -> tuple[str, ...]:
+    """What `donate_argnames` may name: the arguments that hold the state, if all their names are known."""
+    names = subject.parts or subject.names[:1]
+    named = all(name.isidentifier() for name in names)
+    return names if named and not subject.filter_jit else ()
 
 
 def refusal(target: str, error: JaxdoctorError) -> Signature:

@@ -83,7 +83,7 @@ def _shown(value: Any) -> str:
 def _python_values(course: Course, given: Traced) -> Iterator[Recompile]:
     """Python numbers in the state that a call of an Equinox-jitted update replaces by others."""
     subject = course.subject
-    certain = given.filter_jit or _is_filter_jit(given.update)
+    certain = given.filter_jit or is_filter_jit(given.update)
     paths = _python_numbers(subject.state) if certain else _in_equinox_modules(subject.state)
     if not paths:
         return
@@ -165,7 +165,8 @@ def _is_module(node: Any) -> bool:
     return any(base.__module__.startswith("equinox") and base.__name__ == "Module" for base in bases)
 
 
-def _is_filter_jit(update: Any) -> bool:
+def is_filter_jit(update: Any) -> bool:
+    """Whether it is a function that Equinox jits."""
     kind = type(update)
     return kind.__module__.partition(".")[0] == "equinox" and "jit" in kind.__name__.lower()
 

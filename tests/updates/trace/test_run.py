@@ -3,6 +3,7 @@
 import functools
 import time
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -248,6 +249,22 @@ def test_donation_is_read_off_the_jitted_update(jit, donated):
     signature = signed(jit(lambda state: {"w": state["w"] + 1}), {"w": jnp.zeros(1000)})
 
     assert (signature.donated, signature.state_bytes) == (donated, 4000)
+
+
+def test_the_arguments_that_a_jitted_step_may_donate_are_known_by_name():
+    @jax.jit
+    def step(params, momentum, batch):
+        return params - momentum, momentum + batch
+
+    signature = signed(step, jnp.zeros(3), jnp.ones(3), jnp.ones(3))
+
+    assert (signature.donated, signature.donatable) == (False, ("params", "momentum"))
+
+
+def test_equinox_s_jit_takes_no_names_of_arguments_to_donate():
+    signature = signed(eqx.filter_jit(lambda state: state + 1), jnp.zeros(3))
+
+    assert (signature.donated, signature.donatable) == (False, ())
 
 
 def test_callbacks_are_found_with_their_line():
