@@ -367,6 +367,28 @@ class LaterError:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LostDecay:
+    """A factor that multiplies a leaf in every call and that is 1 in half precision."""
+
+    leaves: tuple[str, ...]
+    """What it multiplies."""
+
+    factor: str | None
+    """The leaf of the state that holds it; None: a constant."""
+
+    dtype: str
+    """In which it is 1."""
+
+    number: float
+    """What it was before it was rounded; 1 where that is not known."""
+
+    still: bool
+    """What is new is multiplied by 1 minus it, which is 0."""
+
+    site: SourceLine
+
+
+@dataclass(frozen=True, kw_only=True)
 class Signature:
     """An update function as abstract tracing sees it: nothing was computed, compiled or stored."""
 
@@ -414,6 +436,9 @@ class Signature:
 
     unscaled_half: SourceLine | None = None
     """Where a float16 gradient arises that nothing scales and nobody tests for finite values."""
+
+    lost_decays: tuple[LostDecay, ...] = ()
+    """Decays that half precision rounds to 1."""
 
     takes_gradient: bool = False
     """Whether the update computes a gradient."""

@@ -41,6 +41,9 @@ class Value:
     argument: int | None = None
     """The position among the inputs of the whole program."""
 
+    literal: Any = None
+    """The number that is written in the program; None: it is none."""
+
     feedback: list[Value] = field(default_factory=list)
     """Of what a loop carries: its value at the end of the body."""
 
@@ -76,7 +79,7 @@ class Graph:
 
     def __init__(self, closed: jax_internals.ClosedJaxpr) -> None:
         self.ops: list[Op] = []
-        constants = [_value(variable) for variable in closed.jaxpr.constvars]
+        self.constants = constants = [_value(variable) for variable in closed.jaxpr.constvars]
         self.inputs = [_value(variable) for variable in closed.jaxpr.invars]
         for position, value in enumerate(self.inputs):
             value.argument = position
@@ -215,6 +218,7 @@ def _value(variable: Any, made: Op | None = None) -> Value:
         weak=bool(getattr(kind, "weak_type", False)),
         shape=tuple(getattr(kind, "shape", ())),
         made=made,
+        literal=variable.val if jax_internals.is_literal(variable) else None,
     )
 
 

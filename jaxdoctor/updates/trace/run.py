@@ -23,6 +23,7 @@ from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
 from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.counters import counters_of
 from jaxdoctor.updates.trace.cures import cured, with_start
+from jaxdoctor.updates.trace.decays import lost_decays
 from jaxdoctor.updates.trace.forms import settled
 from jaxdoctor.updates.trace.gradients import takes_gradient, unscaled_half
 from jaxdoctor.updates.trace.located import located
@@ -177,6 +178,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         takes_gradient=takes_gradient(graph),
         unscaled_half=None if story.subject.params is not None else unscaled_half(graph, first.closed.jaxpr),
         recompiles=story.recompiles,
+        lost_decays=lost_decays(first, graph, meanings),
     )
 
 
