@@ -64,7 +64,7 @@ def test_an_integer_type_wraps_as_hardware_does():
 
 
 @pytest.mark.parametrize(
-    ("leaves", "metadata", "told"),
+    ("leaves", "metadata", "stated"),
     [
         ({"state/step": 7, "opt_state/0/count": 9}, {}, ("state/step", 7)),
         ({"step": 7}, {"global_step": 8}, ("global_step", 8)),

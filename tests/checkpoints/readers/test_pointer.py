@@ -12,7 +12,7 @@ LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5481180
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "stated"),
     [
         (LFS, "548 MB were never downloaded"),
         ("<!DOCTYPE html>\n<html><body>404</body></html>", "web page"),

@@ -78,7 +78,7 @@ def test_long_bytes_stay_in_the_file():
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "stated"),
     [
         (b"\x80\x04\x8e" + struct.pack("<Q", 1 << 45) + b"x.", "ends in the middle"),
         (b"\x80\x04B\xff\xff\xff\xffx.", "ends in the middle"),
