@@ -24,10 +24,6 @@ WRITTEN = {
 """Functions of jax that convert because somebody asked for it."""
 
 
-BACKWARD = "transpose("
-"""In the name that JAX gives to an equation of a backward pass."""
-
-
 @dataclass(eq=False)
 class Value:
     """One array of the program."""
@@ -120,7 +116,7 @@ class Graph:
             implicit=eqn.primitive.name == "convert_element_type" and not _was_written(eqn),
             calls=context.calls,
             inside_jax=context.inside_jax,
-            backward=context.backward or BACKWARD in str(eqn.source_info.name_stack),
+            backward=context.backward or jax_internals.is_backward(eqn),
         )
         op.outputs = tuple(_value(variable, made=op) for variable in eqn.outvars)
         self.ops.append(op)
@@ -198,7 +194,7 @@ class Context:
         own = eqn.primitive.name in jax_internals.JITTED and not is_users(jax_internals.source_file(inner))
         name = eqn.params.get("name") or eqn.primitive.name
         calls = self.calls if own or self.inside_jax else (*self.calls, str(name))
-        backward = self.backward or BACKWARD in str(eqn.source_info.name_stack)
+        backward = self.backward or jax_internals.is_backward(eqn)
         return Context(self.frames, calls, backward, inside_jax=self.inside_jax or own)
 
 

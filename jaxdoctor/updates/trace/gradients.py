@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxdoctor.facts.signature import SourceLine
 from jaxdoctor.programs import jax_internals
-from jaxdoctor.programs.graph import BACKWARD, Graph
+from jaxdoctor.programs.graph import Graph
 from jaxdoctor.updates.trace.places import users_line
 
 HALF = "float16"
@@ -63,7 +63,7 @@ def _is_large(number: Any) -> bool:
 def _constants(jaxpr: Any, *, inside: bool = False) -> Iterator[Any]:
     """The numbers that the backward pass multiplies by."""
     for eqn in jaxpr.eqns:
-        within = inside or BACKWARD in str(eqn.source_info.name_stack)
+        within = inside or jax_internals.is_backward(eqn)
         if within and eqn.primitive.name == "mul":
             yield from (each.val for each in eqn.invars if jax_internals.is_literal(each))
         for inner in jax_internals.inner_jaxprs(eqn):
