@@ -74,7 +74,8 @@ def trainer_save(saved, step, *, dtype="float32", declared=None, **state):
     history = [{"step": logged, "loss": 1.0 / logged} for logged in range(1, step + 1, max(1, step // 4))]
     known = {"global_step": step, "epoch": step / 1000 + 0.001, "logging_steps": 500, "log_history": history}
     save_file(
-        {"layer.weight": np.linspace(-1, 1, 12).astype(dtype).reshape(3, 4)}, saved / "model.safetensors"
+        {"layer.weight": np.linspace(-1, 1 + step / 1000, 12).astype(dtype).reshape(3, 4)},
+        saved / "model.safetensors",
     )
     config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "dtype": declared or dtype}
     (saved / "config.json").write_text(json.dumps(config))

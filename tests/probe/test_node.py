@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from jaxdoctor.facts.delivery import Deliveries
-from jaxdoctor.facts.environment import Accelerator
+from jaxdoctor.facts.environment import Accelerator, Software
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.machine.node import Expectation
@@ -20,6 +20,7 @@ def machine(**accelerator):
     chip = Accelerator(**{**named, **accelerator})
     return Machine(
         environment=replace(environment("h100"), accelerator=chip),
+        software=Software(versions={}),
         deliveries=Deliveries(machine="x", products=()),
     )
 

@@ -80,7 +80,8 @@ def test_the_work_grows_with_the_file(tmp_path):
         )
     seconds(small)
 
-    assert seconds(large) < 16 * max(seconds(small), 0.05)
+    # The least of two: CPU time too is longer on a machine whose caches others use.
+    assert min(seconds(large), seconds(large)) < 16 * max(seconds(small), 0.05)
 
 
 def test_beyond_the_allowance_calls_are_still_found(tmp_path):
