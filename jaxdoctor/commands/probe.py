@@ -45,7 +45,10 @@ def _complete_card(incomplete: str) -> list[str]:
 def probe(
     model: Annotated[
         str | None,
-        typer.Argument(help="An MJCF, URDF or MJB file. Without one: this machine, and a packaged model."),
+        typer.Argument(
+            help="An MJCF, URDF or MJB file, or a function: module:fn or file.py:fn. Without one: this "
+            "machine, and a packaged model."
+        ),
     ] = None,
     scenario: Annotated[
         str | None,
@@ -61,6 +64,23 @@ def probe(
         typer.Option(
             "--controls",
             help="Controls to replay: .npy or .csv (steps x nu), or .npz with ctrl and perhaps qpos, qvel.",
+        ),
+    ] = None,
+    args: Annotated[
+        str | None,
+        typer.Option(
+            "--args",
+            metavar="FUNCTION",
+            help="For a function: module:make_args, which returns the arguments of a call; with a parameter, "
+            "it is called with a seed for each replay.",
+        ),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            "--check",
+            metavar="FUNCTION",
+            help="For a function: module:is_bad, true of an output that is as bad as one that is not finite.",
         ),
     ] = None,
     steps: Annotated[
@@ -162,13 +182,18 @@ def probe(
     """Replay a model at every precision: will it break on that card, by how many bits, what to set."""
     from jaxdoctor.config.settings import ProbeEntry
     from jaxdoctor.preflight.asks.probe import probe_ask
+    from jaxdoctor.rollouts.sources.function import is_function
 
     if expect_card is not None or expect_count is not None:
         _insist_on_level_one(level, model, scenario)
         node = _node(expect_card, expect_count, time_limit, quiet=shared.quiet)
         raise typer.Exit(shared.publish(node, shared.configuration()))
+    function = model if model is not None and is_function(model) else None
     entry = ProbeEntry(
-        model=model,
+        model=None if function is not None else model,
+        function=function,
+        args=args,
+        check=check,
         scenario=scenario,
         controls=None if controls is None else str(controls),
         cards=(card,),
@@ -238,6 +263,7 @@ COMMAND = Command(
     probe,
     examples=(
         "jaxdoctor probe robot.xml --card rtx-4090",
+        "jaxdoctor probe train.py:loss --args train.py:make_args --card rtx-4090 --attribute",
         "jaxdoctor probe --level 1 --expect-card h100 --expect-count 8",
     ),
 )

@@ -85,7 +85,7 @@ def _message(error: Any, node: Located) -> Told:
             )
         case "oneOf":
             words = " or ".join(repr(choice["required"][0]) for choice in rule)
-            message, hint = f"{name} needs either {words}", "give one of the two, not both"
+            message, hint = f"{name} needs either {words}", "give one of them alone"
         case "enum":
             near = difflib.get_close_matches(str(value), rule, n=1)
             known = f"did you mean {near[0]!r}? known are" if near else "known are"

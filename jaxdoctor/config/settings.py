@@ -19,6 +19,15 @@ class ProbeEntry:
 
     model: str | None = None
     scenario: str | None = None
+    function: str | None = None
+    """"package.module:function" or "file.py:function"."""
+
+    args: str | None = None
+    """The function that returns the arguments of a call."""
+
+    check: str | None = None
+    """The function that says of an output whether it is bad."""
+
     controls: str | None = None
     cards: tuple[str, ...] = ()
     level: int | None = None

@@ -205,18 +205,37 @@ class _Here:
                 return entry, ()
             path = self.path(entry.run)
             return replace(entry, run=path), (path,)
-        file, colon, function = entry.target.partition(":")
+        file = entry.target.partition(":")[0]
         if not file.endswith(".py"):
             return entry, ()
-        return replace(entry, target=f"{self.path(file)}{colon}{function}"), (self.path(file),)
+        return replace(entry, target=self._located(entry.target) or ""), (self.path(file),)
+
+    def _located(self, target: str | None) -> str | None:
+        """A function in a file, with the file as seen from the working folder; else as it is."""
+        if target is None:
+            return None
+        file, colon, function = target.partition(":")
+        return f"{self.path(file)}{colon}{function}" if file.endswith(".py") else target
 
     def probes(self, entry: ProbeEntry, level: int) -> Iterator[Subject]:
         for card in entry.cards or self.config.cards or (HERE,):
             model = None if entry.model is None else self.path(entry.model)
+            function, args, check = map(self._located, (entry.function, entry.args, entry.check))
             controls = None if entry.controls is None else self.path(entry.controls)
-            asked = replace(entry, model=model, controls=controls, cards=(card,), level=entry.level or level)
-            name = model or entry.scenario or ""
+            asked = replace(
+                entry,
+                model=model,
+                controls=controls,
+                cards=(card,),
+                level=entry.level or level,
+                function=function,
+                args=args,
+                check=check,
+            )
+            name = model or entry.scenario or function or ""
             files = [Path(model).parent] if model else []
+            if entry.function is not None:
+                files = sorted(self.config.folder.rglob("*.py"))
             ask = _built(entry.at, functools.partial(probe_ask, asked, seconds=1, level=level))
             yield Subject(
                 kind="probe",

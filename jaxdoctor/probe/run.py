@@ -24,6 +24,7 @@ from jaxdoctor.replay.plan import Prepared
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.workers.progress import SILENT, Progress
+from jaxdoctor.workers.worker import WorkerTimeoutError
 
 LEVELS = (1, 2, 3)
 """1: the machine only; 2: also a rollout; 3: also a batch of one, and more replays."""
@@ -85,10 +86,16 @@ def _prepared(
     progress: Progress,
     variables: Mapping[str, str | None] | None = None,
 ) -> Prepared | WorkerError:
-    """What is replayed; where the worker died, why."""
+    """What is replayed; where the worker died, why.
+
+    Raises:
+        WorkerTimeoutError: a function of the user's does not end.
+    """
     try:
         return prepare(ask, folder, deadline, progress, variables)
     except WorkerError as error:
+        if isinstance(error, WorkerTimeoutError) and find_source(ask.model).users_code:
+            raise
         return error
 
 

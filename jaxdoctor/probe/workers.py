@@ -31,6 +31,7 @@ from jaxdoctor.replay.plan import (
     Sweep,
     SweepPlan,
 )
+from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.workers.cache import cache_variables
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Call
@@ -123,7 +124,7 @@ def prepare(
         environment=variables,
         deadline=deadline,
         progress=progress,
-        subject="recording the rollout",
+        subject=f"calling {ask.subject}" if find_source(ask.model).users_code else "recording the rollout",
     )
 
 

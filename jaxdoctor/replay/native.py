@@ -11,7 +11,7 @@ from jaxdoctor.facts.trial import wilson
 from jaxdoctor.replay.against_c import parting
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
-from jaxdoctor.replay.ensemble import Ensemble, Rollout
+from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
 from jaxdoctor.replay.one_step import steps_in_c
 from jaxdoctor.replay.plan import Effort, Judgement, Lane, NativePlan, NativeReplay
@@ -64,7 +64,12 @@ class _Replaying:
     def _compiled(self) -> Ensemble:
         plan = self.plan
         self.progress.stage(f"tracing the step in {plan.title}")
-        ensemble = Ensemble(self.scratch.simulation(), batch=plan.batch, emulated=False)
+        ensemble = Ensemble(
+            self.scratch.simulation(),
+            batch=plan.batch,
+            emulated=False,
+            chunk=min(CHUNK_STEPS, self.recording.steps),
+        )
         self._say(effort=Effort(traced=since_start()))
         self.progress.stage(f"compiling the step in {plan.title}")
         with compiling_within(plan.compile_cpu_seconds, self.progress):

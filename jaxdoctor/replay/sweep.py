@@ -11,7 +11,7 @@ from jaxdoctor.facts.trial import Interval, wilson
 from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
-from jaxdoctor.replay.ensemble import Ensemble, Rollout
+from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
 from jaxdoctor.replay.plan import Effort, Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
@@ -91,7 +91,11 @@ class _Sweeping:
         plan = self.plan
         self.progress.stage("tracing the step")
         ensemble = Ensemble(
-            self.scratch.simulation(), batch=plan.batch, lanes=plan.lanes, all_products=plan.all_products
+            self.scratch.simulation(),
+            batch=plan.batch,
+            lanes=plan.lanes,
+            all_products=plan.all_products,
+            chunk=min(CHUNK_STEPS, self.recording.steps),
         )
         sites = ensemble.program.sites
         self._say(

@@ -27,8 +27,12 @@ class Source:
     system: str = "mjx"
     """The name of the file in `replay/systems/` that records and steps what `load` returns."""
 
+    users_code: bool = False
+    """Whether code of the user's runs while it is recorded: where that does not end, the call is wrong."""
+
     load: Callable[[str], Any]
-    """What its system records: for "mjx" the compiled `mujoco.MjModel`. Called in a worker.
+    """What its system records: for "mjx" the compiled `mujoco.MjModel`, for "function" its names.
+    Called in a worker.
 
     Raises:
         UnreadableError, UnsupportedModelError: with the line that is at fault.
@@ -50,7 +54,8 @@ def find_source(argument: str) -> Source:
             return source
     raise UsageError(
         f"{argument} is no model file",
-        hint="give an MJCF file (.xml), a compiled model (.mjb), or --scenario with a packaged model's name",
+        hint="give an MJCF file (.xml), a compiled model (.mjb), --scenario with a packaged model's name, "
+        "or a function as module:function",
     )
 
 

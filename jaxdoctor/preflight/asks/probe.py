@@ -8,8 +8,9 @@ from jaxdoctor.config.settings import ProbeEntry
 from jaxdoctor.errors import UnknownNameError, UsageError
 from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
 from jaxdoctor.machine.card import HERE, card_named
-from jaxdoctor.probe.ask import Ask
+from jaxdoctor.probe.ask import MJX, Ask
 from jaxdoctor.probe.run import check, scenario_ask
+from jaxdoctor.rollouts.sources.function import Named, written
 
 EVERYWHERE = "all-"
 """Before a precision's name: every product is rounded, not only those that matrix units compute."""
@@ -44,16 +45,17 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         raise UsageError(
             f"both {entry.model} and --scenario {entry.scenario} were given", hint="give one of the two"
         )
-    if entry.controls is not None and entry.model is None and entry.scenario is None:
+    if entry.controls is not None and not (entry.model or entry.scenario or entry.function):
         raise UsageError("--controls were given and no model", hint="name the model that they drive")
+    named = _function(entry)
     for card in entry.cards:
         if card != HERE:
             card_named(card)
     ask = Ask(
-        model=entry.model or "",
-        subject=entry.model or "",
+        model=entry.model or ("" if named is None else written(named)),
+        subject=entry.model or entry.function or "",
         controls=entry.controls,
-        steps=entry.steps,
+        steps=entry.steps if named is None else 1,
         replays=entry.replays,
         batch=entry.batch,
         seed=entry.seed,
@@ -71,3 +73,32 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         ask = scenario_ask(ask, entry.scenario)
     check(ask)
     return ask
+
+
+def _function(entry: ProbeEntry) -> Named | None:
+    """The function that is called, with what makes its arguments; None: a model is replayed.
+
+    Raises:
+        UsageError: something is missing, or belongs to a model.
+    """
+    if entry.function is None:
+        if entry.args is None and entry.check is None:
+            return None
+        raise UsageError("--args or --check were given and no function", hint="name it as module:function")
+    if entry.args is None:
+        raise UsageError(
+            f"{entry.function} was given without --args",
+            hint="give --args module:make_args, a function that returns the arguments of a call",
+        )
+    alien = {
+        "--scenario": entry.scenario is not None,
+        "--controls": entry.controls is not None,
+        "--steps": entry.steps not in (None, 1),
+        "--engine warp": entry.engine != MJX,
+    }
+    for option, given in alien.items():
+        if given:
+            raise UsageError(
+                f"{option} is for a model, and {entry.function} is a function", hint=f"leave out {option}"
+            )
+    return Named(function=entry.function, args=entry.args, check=entry.check)

@@ -16,11 +16,12 @@ import jax
 
 from jaxdoctor.facts.signature import Signature
 from jaxdoctor.programs.authors import JAX_FOLDERS, is_users, shorten
+from jaxdoctor.programs.named import first_line
 from jaxdoctor.updates.trace.callers import whence
 from jaxdoctor.updates.trace.calls import Called, of_call, of_loop
 from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.run import sign
-from jaxdoctor.updates.trace.target import Traced, first_line
+from jaxdoctor.updates.trace.target import Traced
 
 LIBRARIES = (
     "optax", "flax", "equinox", "haiku", "chex", "orbax", "distrax", "jaxtyping", "numpyro", "ml_collections",

@@ -18,6 +18,7 @@ from jaxdoctor.facts.signature import LaterError, LeafSignature, Recompile, Sign
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import shorten
 from jaxdoctor.programs.graph import Graph
+from jaxdoctor.programs.named import find, first_line, raised
 from jaxdoctor.updates.trace import places
 from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
 from jaxdoctor.updates.trace.compiles import compiles
@@ -29,7 +30,7 @@ from jaxdoctor.updates.trace.gradients import takes_gradient, unscaled_half
 from jaxdoctor.updates.trace.located import located
 from jaxdoctor.updates.trace.rounds import Round, loop_error
 from jaxdoctor.updates.trace.statics import is_filter_jit, recompiles
-from jaxdoctor.updates.trace.target import Traced, build, find, first_line, raised
+from jaxdoctor.updates.trace.target import Traced, build
 from jaxdoctor.updates.trace.transfer import Reading
 from jaxdoctor.updates.trace.tree import Static, abstract, compare
 from jaxdoctor.updates.trace.weights import params_tree

@@ -16,10 +16,10 @@ from typing import NoReturn
 from jaxdoctor.errors import NothingExaminedError, UsageError
 from jaxdoctor.facts.signature import Recompile, Recorded, Signature
 from jaxdoctor.programs.authors import is_users, shorten
+from jaxdoctor.programs.named import first_line
 from jaxdoctor.updates.script_plan import ScriptPlan
 from jaxdoctor.updates.trace.record import Entry, Recorder, Stop
 from jaxdoctor.updates.trace.statics import of_shapes
-from jaxdoctor.updates.trace.target import first_line
 from jaxdoctor.workers.progress import Progress
 
 MOST_OTHERS = 12

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 from jaxdoctor.errors import JaxdoctorError, MissingExtraError, NothingExaminedError
 from jaxdoctor.facts.parameters import parse
 from jaxdoctor.facts.signature import Signature
+from jaxdoctor.programs.named import first_line
 from jaxdoctor.updates.trace.run import is_x64, refusal, sign
-from jaxdoctor.updates.trace.target import Traced, first_line, of_transform
+from jaxdoctor.updates.trace.target import Traced, of_transform
 from jaxdoctor.updates.trace.weights import params_tree
 from jaxdoctor.workers.progress import Progress
 

@@ -27,6 +27,9 @@ def test_precisions_at_which_every_product_is_rounded_stand_apart():
         (ProbeEntry(model="m.xml", cards=("4091",)), "card named '4091'"),
         (ProbeEntry(scenario="handd"), "scenario named 'handd'"),
         (ProbeEntry(controls="c.npy"), "no model"),
+        (ProbeEntry(function="m:fn"), "without --args"),
+        (ProbeEntry(model="m.xml", args="m:make"), "no function"),
+        (ProbeEntry(function="m:fn", args="m:make", steps=9), "--steps is for a model"),
         (ProbeEntry(model="m.xml", scenario="hand"), "both m.xml and"),
     ],
 )

@@ -13,9 +13,10 @@ import pytest
 from jaxdoctor.errors import NothingExaminedError, UsageError
 from jaxdoctor.facts.parameters import parse
 from jaxdoctor.facts.signature import Change
+from jaxdoctor.programs.named import find
 from jaxdoctor.updates.check import Wish, check_update
 from jaxdoctor.updates.trace.run import sign
-from jaxdoctor.updates.trace.target import Traced, build, find, of_transform
+from jaxdoctor.updates.trace.target import Traced, build, of_transform
 from jaxdoctor.updates.trace.weights import params_tree
 
 PARAMETERS = parse("w=float32[8,4],b=float32[4]")

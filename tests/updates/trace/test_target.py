@@ -5,8 +5,9 @@ import sys
 import pytest
 
 from jaxdoctor.errors import MISUSE, NOTHING_EXAMINED, JaxdoctorError
+from jaxdoctor.programs.named import find
 from jaxdoctor.updates.check import Wish, check_update
-from jaxdoctor.updates.trace.target import build, find
+from jaxdoctor.updates.trace.target import build
 
 WRONG = """
 import sys, time
