@@ -154,15 +154,13 @@ def grown(tmp_path_factory):
         "reports/formats/tally.py": FORMAT,
         "machine/cards/toy.py": CARDS,
         "commands/greet.py": COMMAND,
-        "remedies/rested.py": REMEDY,
+        "remedies/rest_.py": REMEDY,
         "rollouts/sources/spring.py": SOURCE,
         "replay/systems/spring.py": SYSTEM,
     }.items():
         target = folder / "jaxdoctor" / path
         assert not target.exists()
         target.write_text(source)
-    names = folder / "jaxdoctor" / "remedies" / "__init__.py"
-    names.write_text(names.read_text().replace("HOMES = {", 'HOMES = {\n    "rest": "remedies.rested",'))
     return folder
 
 

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxdoctor.remedies import two_words
-from jaxdoctor.remedies.two_words import TwoWords
+from jaxdoctor.remedies import _two_words as two_words
+from jaxdoctor.remedies._two_words import TwoWords
 
 SMALLEST_INT32, LARGEST_INT32 = -(1 << 31), (1 << 31) - 1
 

@@ -8,7 +8,7 @@ import optax
 import pytest
 
 from jaxdoctor.remedies import save_dtype
-from jaxdoctor.remedies.save_cast import SecondMomentError
+from jaxdoctor.remedies.save_dtype_ import SecondMomentError
 
 
 def test_bfloat16_to_float32_loses_nothing():

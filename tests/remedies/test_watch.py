@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxdoctor.remedies import watch
-from jaxdoctor.remedies.watched_step import DriftError
+from jaxdoctor.remedies.watch_ import DriftError
 
 
 def test_a_step_that_drifts_is_refused_with_its_leaf_and_its_line():
