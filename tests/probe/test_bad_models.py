@@ -32,7 +32,7 @@ def test_a_bad_model_is_one_clear_error(tmp_path, name):
     before = set(tmp_path.iterdir())
 
     done = subprocess.run(
-        [sys.executable, "-m", "jaxdoctor", "probe", name],
+        [sys.executable, "-m", "jaxdoctor", "probe", "--quiet", name],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
