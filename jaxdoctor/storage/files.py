@@ -55,6 +55,9 @@ def follow(path: Path, *, root: Path | None = None) -> Path:
     try:
         home = base.resolve()
         real = path.resolve()
+        # From Python 3.13 on a circle of links is resolved as far as it goes, and no error.
+        if real.is_symlink():
+            real.stat()
     except (OSError, RuntimeError) as error:
         raise MissingError(f"{path} cannot be followed: {error}") from error
     if real.is_relative_to(home) or _is_blob(path, real):

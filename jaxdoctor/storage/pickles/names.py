@@ -176,6 +176,8 @@ def _current(module: str, name: str) -> tuple[str, str]:
     """The name that the releases use which wrote the known files."""
     if module == "numpy.core" or module.startswith("numpy.core."):
         module = "numpy._core" + module.removeprefix("numpy.core")
+    if module == "pathlib._local":  # where Python 3.13 has the classes of pathlib
+        module = "pathlib"
     module, _, name = FORMER.get(f"{module}:{name}", f"{module}:{name}").partition(":")
     return module, name
 
