@@ -131,7 +131,7 @@ def test_a_terminated_scan_reports_what_it_read(tmp_path):
 def _commands(process):
     """The command lines of a process's children."""
     return subprocess.run(
-        ["ps", "--ppid", str(process.pid), "-o", "args="], capture_output=True, text=True, check=False
+        ["ps", "-ww", "--ppid", str(process.pid), "-o", "args="], capture_output=True, text=True, check=False
     ).stdout
 
 

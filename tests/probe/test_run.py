@@ -85,7 +85,7 @@ def timeless(value):
         return {
             name: timeless(inner)
             for name, inner in value.items()
-            if not any(word in name for word in ("second", "price", "peak", "tool"))
+            if not any(word in name for word in ("second", "price", "peak", "tool", "began"))
         }
     return [timeless(inner) for inner in value] if isinstance(value, list) else value
 

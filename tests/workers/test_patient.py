@@ -85,7 +85,7 @@ def test_an_update_is_traced_there(patient):
 
 @pytest.mark.slow
 def test_a_model_is_replayed_there(patient):
-    what = ("--scenario", "gimbal-wrist", "--card", "rtx-4090", "--steps", "20")
+    what = ("--scenario", "hand", "--card", "rtx-4090", "--steps", "20", "--no-cures")
     done = jaxdoctor("probe", *what, "--python", str(patient), "--format", "json")
 
     assert json.loads(done.stdout)["verdict"] == "precision", done.stderr
