@@ -5,8 +5,10 @@ import os
 from dataclasses import replace
 
 from jaxdoctor.checkpoints.reader import READERS
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.series import Expectations, Series
+from jaxdoctor.facts.statistics import Statistics
 
 HOUR = 3600.0
 START = 1_700_000_000.0

@@ -1,9 +1,10 @@
 """Reports to write: one with everything in it, an empty one, a hostile one and a huge one."""
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Severity, Skipped
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import BF16, F32, F64, TF32, TF32_TRUNCATED, precision_named
 from jaxdoctor.facts.prescription import Means, Prescription, Setting

@@ -29,7 +29,7 @@ READER = '''
 """Files that shout."""
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Leaf
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.contents import Contents
 
 

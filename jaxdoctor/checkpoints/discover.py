@@ -14,7 +14,7 @@ from jaxdoctor.checkpoints.reader import READERS, Reader
 from jaxdoctor.checkpoints.run_folder import dangling_pointers, empty_saves
 from jaxdoctor.checkpoints.unrecognized import is_unfinished_copy, unrecognized
 from jaxdoctor.errors import UsageError
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.storage.candidate import Candidate
 
 DEEPEST = 8

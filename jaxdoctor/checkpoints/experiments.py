@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.facts.series import MOMENT
 
 OF_A_RUN = re.compile(r"step|iter|epoch|checkpoint|ckpt|chkpt|update|save|snapshot", re.IGNORECASE)

@@ -10,17 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxdoctor.errors import UnknownNameError, UsageError
-from jaxdoctor.facts.checkpoint import (
-    FIRST_MOMENTS,
-    OPTIMIZERS,
-    PAIRS,
-    SECOND_MOMENTS,
-    Leaf,
-    Role,
-    counted,
-    words,
-)
+from jaxdoctor.facts.counter import OPTIMIZERS, PAIRS, counted
 from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.leaf import FIRST_MOMENTS, SECOND_MOMENTS, Leaf, Role, words
 
 
 def _names(text: str) -> frozenset[str]:

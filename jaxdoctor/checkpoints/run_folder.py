@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.steps import WORDS, is_step_name, run_of, step_of

@@ -16,9 +16,11 @@ from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.checkpoints.runs import in_runs
 from jaxdoctor.checkpoints.statistics import Depth, number, statistics_of
 from jaxdoctor.errors import NothingExaminedError, UnreadableError
-from jaxdoctor.facts.checkpoint import Checkpoint, Fault, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.coverage import coverage_of
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.rules.diagnose import diagnose

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Leaf, Statistics
 from jaxdoctor.facts.dtypes import dtype_named
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.precision import F32, F64
+from jaxdoctor.facts.statistics import Statistics
 
 SMALL_BYTES = 64 << 10
 """A leaf up to this size is read whole; of a larger one, as many bytes are sampled."""

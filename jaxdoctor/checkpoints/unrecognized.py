@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.storage import gguf
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxdoctor.facts.checkpoint import SavedCounter
+from jaxdoctor.facts.counter import SavedCounter
 from jaxdoctor.facts.series import Series
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jaxdoctor.facts.checkpoint import Leaf, Role
+from jaxdoctor.facts.leaf import Leaf, Role
 
 WORDS = re.compile(r"[_\-.]+")
 

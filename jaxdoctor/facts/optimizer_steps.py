@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from jaxdoctor.facts.checkpoint import Checkpoint, SavedCounter
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.counter import SavedCounter
 
 STEPS = frozenset({"step", "global_step", "global_steps", "train_step"})
 """Names that mean updates of this very training state, in every framework that has them."""

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Role, SavedCounter
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.counter import SavedCounter
+from jaxdoctor.facts.leaf import Role
 
 MOMENT = 1.0
 """Saves closer together than this, in seconds, were copied or unpacked: their times tell no rate."""

@@ -11,12 +11,13 @@ from typing import Any
 
 from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
 from jaxdoctor.facts.attribution import Attribution, Need
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.node_test import NodeTest
 from jaxdoctor.facts.outcome import (
     Compiled,
@@ -34,6 +35,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.run import Run
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import Fate, LeafSignature, Signature, UpdateCounter
+from jaxdoctor.facts.statistics import Statistics
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.reports.json_written import SCHEMA
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from jaxdoctor import __version__
 from jaxdoctor.facts.attribution import Attribution
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Skipped
 from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.outcome import Compiled, Growth, Outcome, Parting, RolledInC, SolverEffort, StepInC
 from jaxdoctor.facts.prescription import Prescription, Setting
 from jaxdoctor.facts.report import Report

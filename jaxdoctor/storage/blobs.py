@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from jaxdoctor.facts.checkpoint import Values
+from jaxdoctor.facts.leaf import Values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError, TruncatedError
 from jaxdoctor.storage.elements import Element

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf
 
 
 @dataclass(frozen=True, kw_only=True)

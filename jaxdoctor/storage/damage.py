@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 
 
 class DamagedError(UnreadableError):

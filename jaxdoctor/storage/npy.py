@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf, Values
 from jaxdoctor.storage.blobs import Blob, ReadAt, Region, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate

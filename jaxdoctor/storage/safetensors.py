@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.blobs import Region
 from jaxdoctor.storage.budget import Budget

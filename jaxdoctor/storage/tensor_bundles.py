@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.blobs import Region, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.crc import crc32c

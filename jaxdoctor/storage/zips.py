@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault, Values
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Values
 from jaxdoctor.storage.blobs import Blob, Inflated, Region, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate

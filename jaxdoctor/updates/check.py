@@ -14,9 +14,9 @@ from jaxdoctor.checkpoints.discover import recognized
 from jaxdoctor.checkpoints.reader import READERS, describe
 from jaxdoctor.checkpoints.roles import role_of
 from jaxdoctor.errors import NothingExaminedError, UsageError, WorkerError
-from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.facts.environment import Accelerator, Environment, Software
 from jaxdoctor.facts.finding import Finding, Skipped
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.facts.parameters import Parameter, is_spec, parse
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.signature import Fate, Signature

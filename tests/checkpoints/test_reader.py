@@ -15,7 +15,7 @@ TOY = '''
 import numpy as np
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Leaf
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.blobs import whole_file
 from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.elements import Element

@@ -4,7 +4,7 @@ import pytest
 
 from jaxdoctor.checkpoints.roles import Assignment, assignment, expected_dtype, role_of
 from jaxdoctor.errors import UnknownNameError, UsageError
-from jaxdoctor.facts.checkpoint import Leaf, Role
+from jaxdoctor.facts.leaf import Leaf, Role
 
 
 @pytest.mark.parametrize(

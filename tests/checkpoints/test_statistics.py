@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jaxdoctor.checkpoints.statistics import DETAILED, SMALL_BYTES, Depth, number, statistics_of, summarize
-from jaxdoctor.facts.checkpoint import Leaf, Values
+from jaxdoctor.facts.leaf import Leaf, Values
 
 FLOATS = [
     np.float16,

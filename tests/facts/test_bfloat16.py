@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from jaxdoctor.facts.bfloat16 import Asked, Bfloat16Use, in_checkpoint, in_settings, in_signature
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Location
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.signature import LeafSignature, Signature
 from tests.environments import environment
 

@@ -12,8 +12,9 @@ import pytest
 
 from jaxdoctor.config.settings import Config, ScanEntry
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.report import Report
 from jaxdoctor.preflight.memory import Memory
 from jaxdoctor.preflight.run import Choice, _demanding, _for_cards, preflight

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.storage.notes import EACH, Notes
 from jaxdoctor.storage.steps import is_step_name, named_step
 

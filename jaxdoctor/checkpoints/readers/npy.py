@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.blobs import whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.contents import Contents

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.blobs import whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
-from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.blobs import ReadAt, Region, memory_values, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate

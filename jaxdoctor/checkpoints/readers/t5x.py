@@ -14,7 +14,7 @@ from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Leaf
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage import unfinished
 from jaxdoctor.storage.budget import Budget

@@ -5,9 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.histories import History, histories
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted, shortened

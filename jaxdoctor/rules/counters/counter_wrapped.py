@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, SavedCounter
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.counter import SavedCounter
 from jaxdoctor.facts.dtypes import dtype_named
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.series import Series, Sighting, falls
 from jaxdoctor.rules.rule import Hits, rule
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, SavedCounter
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.counter import SavedCounter
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.series import Series
 from jaxdoctor.rules.rule import Hits, rule

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.facts.leaf_names import is_average
 from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.facts.series import Series
 from jaxdoctor.rules.rule import Hits, rule
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jaxdoctor.facts.checkpoint import FAULTS, Checkpoint
+from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.fault import FAULTS
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
 

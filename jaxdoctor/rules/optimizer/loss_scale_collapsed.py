@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.rules.rule import Hits, rule
 
 NAMES = frozenset({"scale", "cur_scale", "loss_scale", "_scale", "dynamic_scale", "scale_value"})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.leaf_names import is_kernel, name_words
 from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule

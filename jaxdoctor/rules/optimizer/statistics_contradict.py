@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.rules.rule import Hits, rule
 
 COUNTS = frozenset({"count", "_count"})

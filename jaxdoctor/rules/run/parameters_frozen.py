@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.facts.leaf_names import is_average
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted

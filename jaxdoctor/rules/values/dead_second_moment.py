@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Statistics
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Leaf
+from jaxdoctor.facts.statistics import Statistics
 from jaxdoctor.rules.rule import Hits, rule
 
 MANY_STEPS = 10

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.rules.rule import Hits, rule
 
 SQUARE_OVERFLOWS = {"float32": 1.8e19, "bfloat16": 1.8e19, "float64": 1.3e154}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role, Statistics
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Leaf, Role
+from jaxdoctor.facts.statistics import Statistics
 from jaxdoctor.rules.rule import Hits, rule
 
 FIX = "restore the last clean checkpoint, and train on from it with jax_debug_nans"

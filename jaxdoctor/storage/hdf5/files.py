@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxdoctor.errors import MissingExtraError, UnreadableError, WorkerError
-from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf, Values
 from jaxdoctor.storage.blobs import Region, memory_values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError, UnsupportedError, noted

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf, Values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, UnsupportedError
 from jaxdoctor.storage.elements import element

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf, Role
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate

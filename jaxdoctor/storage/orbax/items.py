@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.facts.checkpoint import Fault, Leaf, Role
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate

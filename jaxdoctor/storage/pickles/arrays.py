@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Leaf, Role, Values
+from jaxdoctor.facts.leaf import Leaf, Role, Values
 from jaxdoctor.storage.blobs import Blob, memory_values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.storage.blobs import Blob
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import DamagedError

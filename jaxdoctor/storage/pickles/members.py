@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.storage.blobs import Blob, first_unpacked, held, packing, unpacked
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import DamagedError, UnsupportedError, noted

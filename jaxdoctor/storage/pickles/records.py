@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.storage.blobs import memory_values
 from jaxdoctor.storage.elements import Element
 from jaxdoctor.storage.pickles.arrays import Array

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf, Values
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf, Values
 from jaxdoctor.storage.blobs import memory_values
 from jaxdoctor.storage.damage import DamagedError, HostileError
 from jaxdoctor.storage.elements import Element

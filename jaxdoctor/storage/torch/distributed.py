@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Leaf, Values
+from jaxdoctor.facts.leaf import Leaf, Values
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.blobs import Region, whole_file
 from jaxdoctor.storage.budget import Budget

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from jaxdoctor.facts.checkpoint import Fault, Leaf
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import MissingError
 from jaxdoctor.storage.torch.files import TorchFile, read_torch_file

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jaxdoctor.facts.checkpoint import Fault, Values
+from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.leaf import Values
 from jaxdoctor.storage.blobs import Blob, Region, held
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError, TruncatedError, UnsupportedError, noted

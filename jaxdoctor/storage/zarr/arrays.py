@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from jaxdoctor.facts.checkpoint import Values
+from jaxdoctor.facts.leaf import Values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.crc import crc32c
 from jaxdoctor.storage.damage import CorruptError, TruncatedError

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from jaxdoctor.checkpoints.readers import orbax
 from jaxdoctor.checkpoints.readers.flax_nnx import READER
-from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.storage.budget import Budget
 from tests.checkpoints.readers.asked import checkpoint_of, knows
 from tests.checkpoints.readers.fuzz import CALM, damage, damaged, insist_calm

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from jaxdoctor.checkpoints.readers.orbax import READER
-from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.orbax import places
 from tests.checkpoints.readers.asked import checkpoint_of, knows

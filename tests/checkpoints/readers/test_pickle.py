@@ -18,7 +18,7 @@ from brax.io import model
 from hypothesis import given
 
 from jaxdoctor.checkpoints.readers.pickle import READER
-from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import TruncatedError
 from tests.checkpoints.readers.asked import checkpoint_of, knows

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf, Role
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series

@@ -1,6 +1,6 @@
 """Shards that do not fit together."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.dtypes.shards_disagree import shards_disagree
 from tests.builders import checkpoint, judged

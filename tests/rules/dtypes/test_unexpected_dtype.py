@@ -1,7 +1,7 @@
 """What the user expects of a role."""
 
-from jaxdoctor.facts.checkpoint import Role
 from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.rules.dtypes.unexpected_dtype import unexpected_dtype
 from tests.builders import checkpoint, judged, leaf, series
 

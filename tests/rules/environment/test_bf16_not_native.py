@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from jaxdoctor.facts.bfloat16 import in_checkpoint, in_settings
-from jaxdoctor.facts.checkpoint import Checkpoint, Leaf
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Severity
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.machine.card import card_named
 from jaxdoctor.rules.environment.bf16_not_native import bf16_not_native
 from tests.environments import environment, only

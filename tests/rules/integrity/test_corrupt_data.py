@@ -1,6 +1,6 @@
 """Parts that cannot be what was written."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.corrupt_data import corrupt_data
 from tests.builders import checkpoint, judged

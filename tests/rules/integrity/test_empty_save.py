@@ -1,6 +1,6 @@
 """Folders of saves in which nothing is."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.empty_save import empty_save
 from tests.builders import checkpoint, judged

@@ -1,6 +1,6 @@
 """What no honest writer writes."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.hostile_content import hostile_content
 from tests.builders import checkpoint, judged

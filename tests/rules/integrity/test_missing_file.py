@@ -1,6 +1,6 @@
 """Files that are named and not there."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.missing_file import missing_file
 from tests.builders import checkpoint, judged

@@ -1,6 +1,6 @@
 """Names of saves that are not there."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.pointer_dangling import pointer_dangling
 from tests.builders import checkpoint, judged

@@ -1,6 +1,6 @@
 """Pointers in place of weights."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.pointer_not_data import pointer_not_data
 from tests.builders import checkpoint, judged

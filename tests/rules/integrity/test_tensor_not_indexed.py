@@ -1,6 +1,6 @@
 """Tensors that an index does not name."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.tensor_not_indexed import tensor_not_indexed
 from tests.builders import checkpoint, judged

@@ -1,6 +1,6 @@
 """One tensor in two files."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.tensor_stored_twice import tensor_stored_twice
 from tests.builders import checkpoint, judged

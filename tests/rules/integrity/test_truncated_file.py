@@ -1,6 +1,6 @@
 """Files that end too early."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.truncated_file import truncated_file
 from tests.builders import checkpoint, judged

@@ -1,6 +1,6 @@
 """Saves that nobody finished."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.unfinished_save import unfinished_save
 from tests.builders import checkpoint, judged

@@ -1,6 +1,6 @@
 """What a pickle names beside plain state."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.unknown_classes import unknown_classes
 from tests.builders import checkpoint, judged

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxdoctor.facts.checkpoint import FAULTS, Fault
+from jaxdoctor.facts.fault import FAULTS, Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.unreadable_file import unreadable_file
 from jaxdoctor.rules.rule import RULES

@@ -1,6 +1,6 @@
 """Leaves that were not judged."""
 
-from jaxdoctor.facts.checkpoint import Fault
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.rules.integrity.unsupported_leaf import unsupported_leaf
 from tests.builders import checkpoint, judged, leaf

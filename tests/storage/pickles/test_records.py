@@ -8,7 +8,7 @@ import numpy as np
 from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.readers.pickle import READER
 from jaxdoctor.checkpoints.scan import scan
-from jaxdoctor.facts.checkpoint import Role
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.storage.budget import Budget
 
 
