@@ -17,20 +17,20 @@ from jaxdoctor.facts.delivery import (
     Delivery,
 )
 from jaxdoctor.facts.precision import BF16, F32, TF32
-from jaxdoctor.facts.versions import release
+from jaxdoctor.facts.versions import since
 from jaxdoctor.machine.card import TPU, Card
 from jaxdoctor.machine.products import PRODUCTS, Convolution, Product
 
-PRECISION_HEEDED = (0, 4, 3)
+PRECISION_HEEDED = "0.4.3"
 """Before, jaxlib's GPU backend ignored the precision on some paths: https://github.com/jax-ml/jax/issues/14022"""
 
-TRITON_BY_DEFAULT = (0, 5, 1)
+TRITON_BY_DEFAULT = "0.5.1"
 """From here on Triton may take any dot: https://github.com/openxla/xla/commit/b39e89e688"""
 
-TRITON_ROUNDS = (0, 6, 0)
+TRITON_ROUNDS = "0.6.0"
 """Before, Triton cut operands to TF32 instead of rounding: https://github.com/openxla/xla/commit/bffa344d42"""
 
-TRITON_HIGH_IS_TF32 = (0, 11, 1)
+TRITON_HIGH_IS_TF32 = "0.11.1"
 """From here on Triton, like cuBLAS, takes HIGH as TF32: https://github.com/openxla/xla/commit/251becc51b"""
 
 BITS = {arithmetic: precision.mantissa_bits for arithmetic, precision in NAMED.items()}
@@ -90,7 +90,7 @@ def deliveries_of_card(
         settings: levels of `jax_default_matmul_precision`, presets, or "x64".
         configured: the one of them that JAX is configured to.
     """
-    arithmetic = _Gpu(release(jaxlib_version), xla_flags or {}, tf32_override)
+    arithmetic = _Gpu(jaxlib_version, xla_flags or {}, tf32_override)
     settings = tuple(settings)
     products = [
         _expected(product, setting, found)
@@ -111,10 +111,10 @@ def deliveries_of_card(
 class _Gpu:
     """One jaxlib with its flags on NVIDIA cards."""
 
-    def __init__(self, jaxlib: tuple[int, ...], flags: Mapping[str, str], override: str | None) -> None:
+    def __init__(self, jaxlib: str, flags: Mapping[str, str], override: str | None) -> None:
         self.jaxlib = jaxlib
         self.libraries_have_tf32 = override != "0"
-        by_default = "true" if jaxlib >= TRITON_BY_DEFAULT else "false"
+        by_default = "true" if since(jaxlib, TRITON_BY_DEFAULT) else "false"
         self.triton = (
             flags.get("xla_gpu_triton_gemm_any", by_default).lower() in TRUE
             and flags.get("xla_gpu_enable_triton_gemm", "true").lower() in TRUE
@@ -144,13 +144,13 @@ class _Gpu:
         return [self._library(setting), *([self._triton(setting)] if self.triton else [])]
 
     def _library(self, setting: str) -> Arithmetic:
-        exact = setting == HIGHEST and self.jaxlib >= PRECISION_HEEDED
+        exact = setting == HIGHEST and since(self.jaxlib, PRECISION_HEEDED)
         return Arithmetic.F32 if exact or not self.libraries_have_tf32 else Arithmetic.TF32_ROUNDED
 
     def _triton(self, setting: str) -> Arithmetic:
-        if setting == HIGHEST or (setting == HIGH and self.jaxlib < TRITON_HIGH_IS_TF32):
+        if setting == HIGHEST or (setting == HIGH and not since(self.jaxlib, TRITON_HIGH_IS_TF32)):
             return Arithmetic.F32
-        return Arithmetic.TF32_ROUNDED if self.jaxlib >= TRITON_ROUNDS else Arithmetic.TF32_TRUNCATED
+        return Arithmetic.TF32_ROUNDED if since(self.jaxlib, TRITON_ROUNDS) else Arithmetic.TF32_TRUNCATED
 
 
 TRUE = ("true", "1")

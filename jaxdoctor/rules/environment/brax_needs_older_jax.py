@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.versions import release, within
+from jaxdoctor.facts.versions import since, within
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -38,12 +38,7 @@ def brax_needs_older_jax(environment: Environment) -> Hits:
     - https://github.com/google/brax/blob/main/brax/training/agents/ppo/train.py
     """
     brax, jax = environment.versions.get("brax"), environment.versions.get("jax")
-    if (
-        not environment.elsewhere
-        and within(brax, (0,), (0, 14, 3))
-        and jax is not None
-        and release(jax) >= (0, 10)
-    ):
+    if not environment.elsewhere and within(brax, "0", "0.14.3") and since(jax, "0.10"):
         yield Hit(
             location=Location(path="brax"),
             message=f"brax {brax} calls jax.device_put_replicated, which jax {jax} does not have",

@@ -39,7 +39,7 @@ def brax_statistics_stall(environment: Environment) -> Hits:
     - https://github.com/google/brax/commit/ca7649c
     """
     version = environment.versions.get("brax")
-    if not environment.elsewhere and within(version, (0,), (0, 14)):
+    if not environment.elsewhere and within(version, "0", "0.14"):
         yield Hit(
             location=Location(path="brax"),
             message=f"brax {version} counts observations in float32, which stops at 2^24 increments",

@@ -41,7 +41,7 @@ def brax_steps_wrap(environment: Environment) -> Hits:
     - https://github.com/google/brax/commit/84b9b4f
     """
     version = environment.versions.get("brax")
-    if not environment.elsewhere and within(version, (0,), (0, 12, 2)):
+    if not environment.elsewhere and within(version, "0", "0.12.2"):
         yield Hit(
             location=Location(path="brax"),
             message=f"brax {version} counts environment steps in int32, up to {INT32_MAX}",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from jaxdoctor.facts.environment import Software
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.text import counted
-from jaxdoctor.facts.versions import release
+from jaxdoctor.facts.versions import since
 from jaxdoctor.rules.rule import Hits, rule
 
-SPLIT_SINCE = (4,)
+SPLIT_SINCE = "4"
 """From here on mujoco is three distributions that write into one folder."""
 
 PARTS = ("mujoco-core", "mujoco-studio")
@@ -69,7 +69,7 @@ def _cause(missing: dict[str, int], mujoco: str | None, parts: dict[str, str]) -
 
 
 def _repair(mujoco: str | None, parts: dict[str, str]) -> str:
-    if release(mujoco or "") >= SPLIT_SINCE:
+    if since(mujoco, SPLIT_SINCE):
         wanted = [f"{name}=={mujoco}" for name in ("mujoco", *PARTS)]
         return f"pip install --force-reinstall --no-deps {' '.join(wanted)}"
     again = f"pip install --force-reinstall --no-deps mujoco=={mujoco}"

@@ -49,7 +49,7 @@ def cholesky_pool_too_small(environment: Environment) -> Hits:
     jaxlib = environment.versions.get("jaxlib")
     if environment.elsewhere:
         return
-    if environment.device.platform == "cpu" and threads in HUNG and within(jaxlib, (0, 10), (0, 10, 3)):
+    if environment.device.platform == "cpu" and threads in HUNG and within(jaxlib, "0.10", "0.10.3"):
         yield Hit(
             location=Location(path="jaxlib"),
             message=(

@@ -10,7 +10,7 @@ from jaxdoctor.rules.rule import Hits, rule
 
 EXPLICIT = "JAX_EXPLICIT_X64_DTYPES"
 BITS = "JAX_DEFAULT_DTYPE_BITS"
-REMOVED = (0, 10)
+REMOVED = "0.10"
 
 
 @rule("JD107", Severity.WARNING, prescribes=removal)
@@ -56,7 +56,7 @@ def half_x64(environment: Environment) -> Hits:
     if (
         environment.settings.get(BITS) == "32"
         and environment.x64
-        and within(environment.versions.get("jax"), (0, 4), REMOVED)
+        and within(environment.versions.get("jax"), "0.4", REMOVED)
     ):
         yield Hit(
             location=Location(path=BITS),

@@ -39,7 +39,7 @@ def missing_pivot_clamp(environment: Environment) -> Hits:
     - https://mujoco.readthedocs.io/en/stable/changelog.html
     """
     version = environment.versions.get("mujoco")
-    if within(version, (3, 3), (3, 13)):
+    if within(version, "3.3", "3.13"):
         yield Hit(
             location=Location(path="mujoco"),
             message=f"mujoco {version} has no lower bound for the pivots of its mass matrix",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Software
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.versions import release
+from jaxdoctor.facts.versions import since
 from jaxdoctor.rules.rule import Hits, rule
 
-FREE_SINCE = (3, 17)
+FREE_SINCE = "3.17"
 """From here on the newest mujoco-mjx takes any MuJoCo; before, take the one of MuJoCo's own number."""
 
 
@@ -48,7 +48,7 @@ def mjx_misfit(software: Software) -> Hits:
         return
     mujoco, mjx = software.versions.get("mujoco"), software.versions.get("mujoco-mjx")
     names_mujoco = "mujoco" in said or "'mj" in said
-    wanted = "mujoco-mjx" if release(mujoco or "") >= FREE_SINCE else f"mujoco-mjx=={mujoco}"
+    wanted = "mujoco-mjx" if since(mujoco, FREE_SINCE) else f"mujoco-mjx=={mujoco}"
     repair = f"pip install --upgrade {wanted}"
     yield Hit(
         location=Location(path="mujoco-mjx"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Software
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.versions import NEWEST_JAX, release
+from jaxdoctor.facts.versions import NEWEST_JAX, newer
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -37,7 +37,7 @@ def untried_jax(software: Software) -> Hits:
     - https://docs.jax.dev/en/latest/changelog.html
     """
     jax = software.versions.get("jax")
-    if jax is not None and release(jax) > release(NEWEST_JAX):
+    if newer(jax, NEWEST_JAX):
         yield Hit(
             location=Location(path="jax"),
             message=f"this jax ({jax}) is newer than what was tried ({NEWEST_JAX})",

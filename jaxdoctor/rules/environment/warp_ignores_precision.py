@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.versions import release
+from jaxdoctor.facts.versions import since
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -39,7 +39,7 @@ def warp_ignores_precision(environment: Environment) -> Hits:
     - https://mujoco.readthedocs.io/en/stable/mjx.html
     """
     version = environment.versions.get("playground")
-    if version is not None and release(version) >= (0, 2):
+    if since(version, "0.2"):
         yield Hit(
             location=Location(path="playground"),
             message=f"playground {version} runs physics in Warp unless given impl='jax'",
