@@ -1,0 +1,1 @@
+"""One file a way in which a policy is given."""
