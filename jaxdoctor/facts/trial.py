@@ -63,6 +63,9 @@ class Trial:
     first_bad_field: str | None = None
     """The first field in pipeline order that was bad at that step: "qacc"."""
 
+    first_bad_replay: int | None = None
+    """A replay that was bad at that step, counted from 0."""
+
     hidden: int = 0
     """Failed replays in which qpos, qvel and act stayed finite all the same."""
 

@@ -46,6 +46,28 @@ HIGHEST = {"JAX_DEFAULT_MATMUL_PRECISION": "highest"}
 Environment = Callable[[Mapping[str, str | None]], Mapping[str, str | None]]
 
 
+SELDOM = 0.25
+"""Of the replays: when fewer fail, a change that mends the start states' replays may have mended none."""
+
+
+def _failing(outcome: Outcome) -> int:
+    """The number of a replay that fails."""
+    if outcome.steps_in_c:
+        return outcome.steps_in_c[0].replay
+    decides = outcome.as_delivered
+    return 0 if decides is None else decides.first_bad_replay or 0
+
+
+def _seldom(outcome: Outcome) -> bool:
+    """Whether float32 fails in few of its replays."""
+    decides = outcome.as_delivered
+    return (
+        outcome.verdict is Verdict.PRECISION
+        and decides is not None
+        and decides.failed < SELDOM * decides.replays
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class After:
     """What the workers need that come after the verdict."""
@@ -199,11 +221,12 @@ class After:
         """Those of numbers first, then those of structure until one mends it."""
         if self._left < LEAST_SECONDS:
             return ()
-        taken = outcome.steps_in_c or ()
+        number = _failing(outcome)
         plan = CurePlan(
             batch=self.batch,
-            first=taken[0].replay // self.batch * self.batch if taken else 0,
-            near=outcome.verdict is Verdict.ENGINE,
+            first=number // self.batch * self.batch,
+            # Where few replays meet a bad spot, what its surroundings do tells more than they.
+            near=outcome.verdict is Verdict.ENGINE or _seldom(outcome),
             where=where,
             deadline=self.deadline - RESERVE_SECONDS,
         )

@@ -11,7 +11,7 @@ from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.unfinished import unknown_because
-from jaxdoctor.probe.verdict import required_bits, verdict_of
+from jaxdoctor.probe.verdict import deciding, required_bits, verdict_of
 from jaxdoctor.probe.workers import Answers
 from jaxdoctor.replay.plan import Judgement, NativeReplay
 
@@ -25,9 +25,11 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
     natives, emulated, widths = making.natives(), making.emulated(), making.widths()
     x64 = natives.get("x64")
     by_bits = making.by_bits(widths)
-    decides = making.as_delivered(natives, emulated)
+    full = making.full(natives, by_bits)
+    if full is not None:
+        by_bits[F32.mantissa_bits] = full
+    decides = deciding(making.as_delivered(natives, emulated), full)
     in_c, taken = answers.prepared.in_c, making.steps_in_c()
-    full = by_bits.get(F32.mantissa_bits) or natives.get("highest")
     verdict = verdict_of(decides, full, x64, steps_in_c=taken, in_c=in_c)
     sweep = answers.sweep
     delivered = machine.delivered
@@ -185,6 +187,11 @@ class _Trials:
         alike = [trial for trial in emulated if trial.precision == delivered]
         return alike[0] if alike else natives.get("highest") if delivered == F32 else None
 
+    def full(self, natives: Mapping[str, Trial], by_bits: Mapping[int, Trial]) -> Trial | None:
+        """Float32: the emulation's or the device's own, whichever fails more."""
+        known = [trial for trial in (by_bits.get(F32.mantissa_bits), natives.get("highest")) if trial]
+        return max(known, key=lambda trial: trial.interval.low, default=None)
+
     def at_highest(self) -> Trial | None:
         """With every bit except where the code names a precision."""
         judgement = self._answers.sweep.with_highest if self._answers.sweep else None
@@ -225,6 +232,7 @@ class _Trials:
             failed=judgement.failed,
             first_bad_step=judgement.first_bad_step,
             first_bad_field=judgement.first_bad_field,
+            first_bad_replay=judgement.first_bad_replay,
             hidden=judgement.hidden,
             bad_fields=judgement.bad_fields,
             **fields,

@@ -34,6 +34,7 @@ def judgement_of(
     ill = bad.any(axis=2)
     failed = np.flatnonzero(ill.any(axis=0))
     step, field, fields = _first(bad, ill, failed, leaves)
+    earliest = None if step is None else int(ill[step].argmax())
     state = np.array([leaf in rollouts[0].state for leaf in leaves])
     hidden = [replay for replay in failed if not bad[:, replay][:, state].any()]
     return Judgement(
@@ -43,6 +44,7 @@ def judgement_of(
         failed=len(failed),
         first_bad_step=step,
         first_bad_field=field,
+        first_bad_replay=earliest,
         bad_fields=fields,
         hidden=len(hidden),
         seconds_per_step=rollouts[0].seconds_per_step,

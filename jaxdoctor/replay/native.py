@@ -115,7 +115,9 @@ class _Replaying:
             held = len(parts) * plan.batch
             judgement = self._judge(parts, max(plan.replays, held) if len(parts) > 1 else plan.replays)
             share = wilson(judgement.failed, judgement.replays)
-            clear = judgement.failed in (0, judgement.replays) or share.high - share.low < CLEAR_WIDTH
+            none = judgement.failed == 0 and share.high <= plan.clear_above
+            some = judgement.failed > 0 and share.high - share.low < CLEAR_WIDTH
+            clear = none or some or judgement.failed == judgement.replays
             enough = (held >= plan.replays and clear) or held >= plan.most_replays
             if enough or time.monotonic() > plan.deadline:
                 return parts

@@ -23,6 +23,9 @@ class RecordPlan:
     replays: int
     """As many as may ever be needed."""
 
+    light_replays: int = 0
+    """At least so many where the model has few degrees of freedom, so that a replay costs next to nothing."""
+
     steps: int | None
     """None: as many as the file of controls has."""
 
@@ -34,6 +37,9 @@ class Prepared:
     """What a probe needs to know about a recording before it replays it."""
 
     steps: int
+    replays: int
+    """How many there are to replay."""
+
     start: str
     controls: str
     in_c: RolledInC
@@ -84,6 +90,9 @@ class Judgement:
     hidden: int
     """Replays that failed although qpos, qvel and act stayed finite to the end."""
 
+    first_bad_replay: int | None = None
+    """A replay that was bad at the first bad step."""
+
     horizon: float | None = None
     one_step_error: float | None = None
     seconds_per_step: float | None = None
@@ -113,6 +122,9 @@ class NativePlan:
     batch: int
     replays: int
     most_replays: int
+    clear_above: float = 1.0
+    """No failure is clear as soon as the share is below this, at 95 %. 0: not before `most_replays`."""
+
     is_reference: bool = False
     """Whether the others are compared with it: it publishes its states, and runs the shadow."""
 
@@ -198,6 +210,9 @@ class SweepPlan:
     batch: int
     replays: int
     most_replays: int
+    clear_above: float
+    """As in `NativePlan`, for the two widths that decide: float32 and what is delivered."""
+
     named: tuple[Precision, ...]
     """With horizon and one-step error."""
 

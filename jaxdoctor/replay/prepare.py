@@ -23,6 +23,7 @@ def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
     scratch.keep_recording(recording)
     return Prepared(
         steps=recording.steps,
+        replays=recording.replays,
         start=recording.start,
         controls=recording.controls,
         in_c=recording.in_c,

@@ -21,9 +21,6 @@ from jaxdoctor.workers.progress import Progress
 MOST_SUSPECTS = 16
 """So many products are tried one by one."""
 
-CLEAR_ABOVE = 0.10
-"""No failure among so many replays that the share is below this, at 95 %, counts as none."""
-
 FORCED_STEPS = 50
 """So many single steps of each replay give the one-step error: a median over hundreds of states."""
 
@@ -227,7 +224,7 @@ class _Sweeping:
         judgement, full = self._judged(lane), self._judged(Lane())
         here, there = wilson(judgement.failed, judgement.replays), wilson(full.failed, full.replays)
         if judgement.failed == 0 and full.failed == 0:
-            return lane in (Lane(), self._delivered) and here.high > CLEAR_ABOVE
+            return lane in (Lane(), self._delivered) and here.high > self.plan.clear_above
         return _overlap(here, there) and judgement.failed not in (0, judgement.replays)
 
     @property

@@ -253,6 +253,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "interval": [trial.interval.low, trial.interval.high],
         "first_bad_step": trial.first_bad_step,
         "first_bad_field": trial.first_bad_field,
+        "first_bad_replay": trial.first_bad_replay,
         "horizon": trial.horizon,
         "shadow_horizon": trial.shadow_horizon,
         "one_step_error": trial.one_step_error,

@@ -7,7 +7,7 @@ import pytest
 from jaxdoctor.facts.outcome import Growth, RolledInC, StepInC, Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision
 from jaxdoctor.facts.trial import Kind, Trial
-from jaxdoctor.probe.verdict import required_bits, verdict_of
+from jaxdoctor.probe.verdict import deciding, required_bits, verdict_of
 
 
 def trial(failed, *, of=16, bits=23):
@@ -67,6 +67,8 @@ def test_nothing_is_known_without_float32_or_without_x64_where_float32_fails():
         (9, 0, 0, Verdict.PRECISION),
         (9, 0, None, Verdict.PRECISION),
         (9, 9, 0, Verdict.PRECISION),  # only x64 mends it
+        (0, 1, 0, Verdict.PRECISION),  # what breaks float32 now and then breaks fewer bits too
+        (0, 1, None, Verdict.UNKNOWN),
         (9, 9, 9, Verdict.MODEL),
         (0, 0, 2, Verdict.MODEL),  # finite here by luck
         (16, 2, 2, Verdict.PRECISION),  # some physics, and far more of it precision
@@ -84,6 +86,13 @@ def test_verdicts(delivered, full, x64, verdict):
     made = [None if failed is None else trial(failed) for failed in (delivered, full, x64)]
 
     assert verdict_of(*made) is verdict
+
+
+def test_who_trains_in_x64_does_not_mind_that_float32_fails():
+    at_x64 = trial(0, bits=52)
+
+    assert deciding(at_x64, trial(3)) is at_x64
+    assert verdict_of(at_x64, trial(3), at_x64) is Verdict.HEALTHY
 
 
 def step(number, *, holds):

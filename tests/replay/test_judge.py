@@ -34,6 +34,7 @@ def test_the_first_step_and_the_first_field_in_pipeline_order_are_named():
     found = judgement_of(Lane(), [ill], replays=2)
 
     assert (found.failed, found.first_bad_step, found.first_bad_field) == (2, 2, "qacc")
+    assert found.first_bad_replay == 1
     assert found.bad_fields == ("qLD", "qacc", "qpos")
 
 

@@ -1,5 +1,7 @@
 """What a system records is what its simulation is loaded for."""
 
+import pytest
+
 from jaxdoctor.replay.fields import picked
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import SYSTEMS, system_of
@@ -10,6 +12,18 @@ from tests.mjcf import arm, mjcf
 
 def test_every_source_names_a_system():
     assert {source.system for source in SOURCES.load_all()} <= set(SYSTEMS.names())
+
+
+@pytest.mark.parametrize(("hinges", "replays"), [(2, 6), (9, 3)])
+def test_a_light_model_is_replayed_more_often(tmp_path, hinges, replays):
+    (tmp_path / "m.xml").write_text(mjcf(arm(hinges)))
+    plan = RecordPlan(
+        model=str(tmp_path / "m.xml"), controls=None, replays=3, light_replays=6, steps=4, seed=0
+    )
+
+    recording, _ = system_of(plan.model).record(plan, tmp_path, SILENT)
+
+    assert recording.replays == replays
 
 
 def test_what_is_recorded_is_what_is_loaded(tmp_path):
