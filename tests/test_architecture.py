@@ -17,7 +17,7 @@ ROOMS = (
     ("programs",),
     ("models",),
     ("machine", "rules", "storage", "command"),
-    ("rollouts", "prescriptions"),
+    ("rollouts", "prescriptions", "bundles"),
     ("replay", "reports"),
     ("probe", "checkpoints", "config"),
     ("updates", "recommend", "options"),
