@@ -26,6 +26,35 @@ class Need:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Around:
+    """`jax.default_matmul_precision("highest")` around the calls of some functions, and what it reaches."""
+
+    functions: tuple[str, ...]
+    """As their callers find them: "mujoco.mjx._src.support:make_m"."""
+
+    beyond: tuple[str, ...] = ()
+    """Places of further matrix products that it raises."""
+
+    share: float
+    """The part of the operations of all products that become float32 with it, from 0 to 1."""
+
+    finite: bool | None = None
+    """Whether the step stayed finite with what it raises exact; None: not tried."""
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What applies it before the step is traced: the import and the assignment of each function."""
+        found: list[str] = []
+        for function in self.functions:
+            module, name = function.split(":")
+            package, _, short = module.rpartition(".")
+            callee = f"{short}.{name}"
+            found.append(f"from {package} import {short}" if package else f"import {short}")
+            found.append(f'{callee} = jax.default_matmul_precision("highest")({callee})')
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Attribution:
     """The smallest sets of products that must be exact for the rollout to stay finite."""
 
@@ -52,6 +81,9 @@ class Attribution:
 
     cured: bool | None = None
     """Whether the step, rewritten with only these products at `highest`, stayed finite; None: not tried."""
+
+    around: Around | None = None
+    """The setting around the calls of some functions instead; None: none does it, or none was looked for."""
 
     @property
     def share(self) -> float:

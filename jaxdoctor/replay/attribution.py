@@ -10,12 +10,10 @@ from dataclasses import replace
 from jaxdoctor.facts.attribution import Attribution, Need
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.trial import Interval, wilson
-from jaxdoctor.programs.raise_precision import raise_precision
 from jaxdoctor.replay.ensemble import Ensemble, Rollout
 from jaxdoctor.replay.judge import judgement_of
 from jaxdoctor.replay.minimal_sets import Found, Sites, minimal_sets
 from jaxdoctor.replay.plan import Lane
-from jaxdoctor.replay.system import Simulation
 from jaxdoctor.rollouts.record import Recording
 from jaxdoctor.workers.progress import Progress
 
@@ -67,21 +65,15 @@ class Attributing:
             products=len(self.sites),
         )
 
-    def cured(self, simulation: Simulation, found: Attribution) -> bool | None:
-        """Whether the rewritten step stays finite as delivered, tried; None: there was no time for it."""
-        # The step is traced and compiled once more, and replayed.
-        if time.monotonic() + 2 * self.ensemble.compile_seconds > self.deadline:
-            return None
-        self.progress.stage("trying the step with those products at highest")
-        sites = [need.place for need in found.needs]
-        raised = replace(simulation, step=raise_precision(simulation.step, sites))
-        ensemble = Ensemble(raised, batch=self.ensemble.batch, lanes=1)
-        try:
-            (rollout,) = ensemble.roll_out(self.recording, [self.delivered], deadline=self.deadline)
-        except ValueError:
-            return None
-        judgement = judgement_of(self.delivered, [rollout], replays=self.ensemble.batch, aside=self.aside)
-        return judgement.failed == 0
+    def stays_finite(self, exact: Sites) -> bool:
+        """Whether no replay fails that is rounded as delivered but for these products.
+
+        Raises:
+            OutOfTimeError: the deadline came before it was replayed.
+        """
+        lane = self._lane(dict.fromkeys(exact, F32.mantissa_bits))
+        self._replay([lane])
+        return judgement_of(lane, self.parts[lane], replays=self.replays, aside=self.aside).failed == 0
 
     def _undecided(self, why: str) -> Attribution:
         return Attribution(

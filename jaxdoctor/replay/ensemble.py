@@ -61,6 +61,11 @@ class Rollout:
     """Wall time per step of one replay."""
 
 
+def over_replays(simulation: Simulation) -> Callable[..., Any]:
+    """One step of many replays: of parameters that they share, a state and a control of each."""
+    return jax.vmap(simulation.step, in_axes=(None, 0, 0))
+
+
 class Ensemble:
     """A compiled program of `lanes` x `batch` replays, run in chunks of steps."""
 
@@ -76,21 +81,26 @@ class Ensemble:
     ) -> None:
         self.batch, self.lanes, self.chunk = batch, lanes, chunk
         self.simulation = simulation
-        self._step = jax.vmap(simulation.step, in_axes=(None, 0, 0))
+        self._step = over_replays(simulation)
         blank = _repeated(simulation.blank, batch)
         self._ctrl_dtype = jnp.asarray(0.0).dtype
-        ctrl = np.zeros((batch, simulation.controls), self._ctrl_dtype)
-        self._blank = _settled(self._step, simulation.parameters, blank, ctrl)
+        self._blank_ctrl = np.zeros((batch, simulation.controls), self._ctrl_dtype)
+        self._blank = _settled(self._step, simulation.parameters, blank, self._blank_ctrl)
         self.leaves = tuple(name for name, _ in floating_leaves(self._blank, simulation.pipeline))
-        self.program = self._trace(ctrl, emulated=emulated, all_products=all_products)
+        self.program = self._trace(emulated=emulated, all_products=all_products)
         self._run: Any = None
         """The compiled program; None until it is compiled."""
         self.compile_seconds = 0.0
 
-    def _trace(self, ctrl: Any, *, emulated: bool, all_products: bool) -> Program:
+    @property
+    def arguments(self) -> tuple[Any, Any, Any]:
+        """What the vmapped step is traced for: parameters, and each replay's state and control."""
+        return self.simulation.parameters, self._blank, self._blank_ctrl
+
+    def _trace(self, *, emulated: bool, all_products: bool) -> Program:
         if not emulated:
             return Program(sites=(), unreached=(), call=lambda _, *values: self._step(*values))
-        return emulate(self._step, self.simulation.parameters, self._blank, ctrl, all_products=all_products)
+        return emulate(self._step, *self.arguments, all_products=all_products)
 
     def compile(self) -> None:
         """Compiles the program. It takes seconds to minutes."""

@@ -13,6 +13,7 @@ from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
+from jaxdoctor.replay.local_cures import with_cures
 from jaxdoctor.replay.plan import Effort, Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.replay.search import between, uneven
@@ -289,7 +290,8 @@ class _Sweeping:
         found = search.run()
         self._say(attribution=found)
         if found.needs:
-            self._say(attribution=replace(found, cured=search.cured(self.scratch.simulation(), found)))
+            for tried in with_cures(found, search, self.scratch.simulation()):
+                self._say(attribution=tried)
 
     def _compare(self) -> None:
         """Horizons against the x64 replay, and one-step errors of the named precisions from its states."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
-from jaxdoctor.facts.attribution import Attribution, Need
+from jaxdoctor.facts.attribution import Around, Attribution, Need
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.cure import Cure
@@ -329,4 +329,14 @@ def _attribution(entry: Mapping[str, Any]) -> Attribution:
         products=entry["products"],
         undecided=entry.get("undecided"),
         cured=entry.get("cured"),
+        around=_around(entry["around"]) if entry.get("around") else None,
+    )
+
+
+def _around(entry: Mapping[str, Any]) -> Around:
+    return Around(
+        functions=tuple(entry["functions"]),
+        beyond=tuple(entry["beyond"]),
+        share=entry["share"],
+        finite=entry["finite"],
     )

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from jaxdoctor import __version__
-from jaxdoctor.facts.attribution import Attribution
+from jaxdoctor.facts.attribution import Around, Attribution
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Delivery
@@ -137,6 +137,16 @@ def _attribution(found: Attribution) -> dict[str, Any]:
         "products": found.products,
         "undecided": found.undecided,
         "cured": found.cured,
+        "around": None if found.around is None else _around(found.around),
+    }
+
+
+def _around(around: Around) -> dict[str, Any]:
+    return {
+        "functions": list(around.functions),
+        "beyond": list(around.beyond),
+        "share": around.share,
+        "finite": around.finite,
     }
 
 

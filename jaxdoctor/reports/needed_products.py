@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxdoctor.facts.attribution import Attribution, Need
+from jaxdoctor.facts.attribution import Around, Attribution, Need
 from jaxdoctor.facts.text import counted
+
+MOST_NAMED = 3
+"""Of the products that a setting raises besides those that need it, so many are named."""
 
 
 def sentences(found: Attribution) -> Iterator[str]:
@@ -19,12 +22,34 @@ def sentences(found: Attribution) -> Iterator[str]:
     yield f"{_alone(found)} {found.share:.1%} of the operations of {products}; {_tried(found)}"
     for other in found.others:
         yield f"or instead {' and '.join(other)}"
+    if found.around is not None:
+        yield _around(found.around)
 
 
 def _need(need: Need) -> str:
     bits = f"from {need.bits} bits on" if need.bits is not None else "at 23 bits"
     own = ", which names a precision of its own" if need.explicit else ""
     return f"{need.place} {bits}{own}"
+
+
+def _around(around: Around) -> str:
+    functions = " and ".join(function.replace(":", ".") for function in around.functions)
+    return (
+        f'`jax.default_matmul_precision("highest")` around {functions} raises {_reach(around)}, '
+        f"{around.share:.1%} of the operations; {_finite(around.finite)}"
+    )
+
+
+def _reach(around: Around) -> str:
+    if not around.beyond:
+        return "no other product"
+    if len(around.beyond) > MOST_NAMED:
+        return f"{len(around.beyond)} other products too"
+    return f"{' and '.join(around.beyond)} too"
+
+
+def _finite(finite: bool | None) -> str:
+    return "not tried" if finite is None else "tried: finite" if finite else "tried: not finite"
 
 
 def _alone(found: Attribution) -> str:

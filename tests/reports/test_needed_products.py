@@ -9,7 +9,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.json_read import received
 from jaxdoctor.reports.json_written import written
 from jaxdoctor.reports.needed_products import sentences
-from tests.attributions import CONVEX, MAKE_M, attribution, need
+from tests.attributions import CONVEX, MAKE_M, around, attribution, need
 from tests.outcomes import outcome
 
 CHEAPEST = "they are the cheapest set that was found, 20.0% of the operations of 4 products"
@@ -46,8 +46,25 @@ def test_every_answer_has_its_sentences(found, said):
     assert list(sentences(found)) == said
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (around(), "raises no other product, 10.0% of the operations; tried: finite"),
+        (around(beyond=("a", "b")), "raises a and b too, 10.0% of the operations; tried: finite"),
+        (around(beyond=("a", "b", "c", "d"), finite=False), "raises 4 other products too, 10.0% of the "),
+    ],
+)
+def test_the_setting_around_a_call_says_what_else_it_raises(found, said):
+    *_, last = sentences(attribution(need(), around=found))
+
+    assert last.startswith('`jax.default_matmul_precision("highest")` around mujoco.mjx._src.support.make_m ')
+    assert said in last
+
+
 def test_an_attribution_survives_json():
-    found = attribution(need(), need(CONVEX, explicit=True), others=(("a",),), unique=False)
+    found = attribution(
+        need(), need(CONVEX, explicit=True), others=(("a",),), unique=False, around=around(beyond=("b",))
+    )
     report = Report(
         command="probe", subject="hand.xml", examined=1, outcomes=(replace(outcome(16), attribution=found),)
     )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
+
+LITTLE = 0.05
+"""So much more of the operations a setting may raise than the products that need it."""
 
 
 @rule("JD240", Severity.NOTE)
@@ -16,7 +22,8 @@ def few_products_need_bits(outcome: Outcome) -> Hits:
 
     Rounded as delivered, replays fail; with only these products at full float32 they stay finite. The set was
     searched among all products that run on matrix units, and then tried: the step was rewritten with
-    `jaxdoctor.remedies.raise_precision` and replayed.
+    `jaxdoctor.remedies.raise_precision` and replayed. JAX's own setting around the calls of one function was
+    tried too: it raises all products of that function, but none that names a precision of its own.
 
     ## Why it matters
 
@@ -31,6 +38,14 @@ def few_products_need_bits(outcome: Outcome) -> Hits:
     from jaxdoctor.remedies import raise_precision
 
     step = raise_precision(step, sites=["mujoco/mjx/_src/support.py:67"])
+    ```
+
+    Or, without jaxdoctor, put the setting around the function that holds them, before the step is traced:
+
+    ```python
+    from mujoco.mjx._src import support
+
+    support.make_m = jax.default_matmul_precision("highest")(support.make_m)
     ```
 
     ## Example
@@ -52,8 +67,6 @@ def few_products_need_bits(outcome: Outcome) -> Hits:
         need.place if need.bits is None else f"{need.place} from {need.bits} bits on" for need in found.needs
     )
     verb = "needs" if len(found.needs) == 1 else "need"
-    sites = ", ".join(f'"{place}"' for place in places)
-    cure = f"wrap the step: jaxdoctor.remedies.raise_precision(step, sites=[{sites}]); tried: finite"
     yield Hit(
         location=Location(path=outcome.subject),
         message=(
@@ -61,5 +74,15 @@ def few_products_need_bits(outcome: Outcome) -> Hits:
             f"{found.share:.1%} of the operations: {each}"
         ),
         evidence={"places": places, "share": found.share, "unique": found.unique, "cured": found.cured},
-        fix=cure if found.cured else None,
+        fix="; or ".join(_cures(found, places)) or None,
     )
+
+
+def _cures(found: Attribution, places: list[str]) -> Iterator[str]:
+    """The cures that were seen to help, raise_precision first."""
+    if found.cured:
+        sites = ", ".join(f'"{place}"' for place in places)
+        yield f"wrap the step: jaxdoctor.remedies.raise_precision(step, sites=[{sites}]); tried: finite"
+    around = found.around
+    if around is not None and around.finite and around.share <= found.share + LITTLE:
+        yield f"before the step is traced: {'; '.join(around.statements)}; tried: finite"

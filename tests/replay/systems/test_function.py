@@ -11,6 +11,7 @@ from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import probe
 from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.ensemble import Ensemble
+from jaxdoctor.replay.local_cures import with_cures
 from jaxdoctor.replay.plan import Lane, RecordPlan
 from jaxdoctor.replay.system import system_of
 from jaxdoctor.rollouts.sources.function import Named, written
@@ -149,7 +150,11 @@ def test_the_overflowing_layer_of_a_policy_is_named_alone_and_cured(recorded):
     assert need.place == f"policy.py:{POLICY.splitlines().index('    return hidden @ weight') + 1} (head)"
     assert found.products == 2
     assert found.unique
-    assert search.cured(simulation, found)
+    *_, tried = with_cures(found, search, simulation)
+    assert tried.cured
+    assert tried.around.functions == ("policy:head",)
+    assert not tried.around.beyond
+    assert tried.around.finite
 
 
 def test_a_healthy_policy_is_healthy_at_every_width(recorded):

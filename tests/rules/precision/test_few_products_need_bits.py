@@ -1,7 +1,7 @@
 """JD240 on outcomes."""
 
 from jaxdoctor.rules.precision.few_products_need_bits import few_products_need_bits
-from tests.attributions import CONVEX, attribution, need
+from tests.attributions import CONVEX, around, attribution, need
 from tests.outcomes import outcome
 
 
@@ -32,3 +32,16 @@ def test_where_every_product_needs_them_the_setting_is_as_cheap():
     assert not list(few_products_need_bits.judge(outcome(16)))
     undecided = attribution(undecided="not decided by 32 replays")
     assert not list(few_products_need_bits.judge(outcome(16, attribution=undecided)))
+
+
+def test_the_setting_around_a_function_is_a_cure_where_it_costs_little_more():
+    def fix(**fields):
+        found = attribution(need(), around=around(**fields))
+        (finding,) = few_products_need_bits.judge(outcome(16, attribution=found))
+        return finding.fix
+
+    statement = 'support.make_m = jax.default_matmul_precision("highest")(support.make_m); tried: finite'
+    assert statement in fix()
+    assert "raise_precision" in fix()
+    assert statement not in fix(share=0.9)
+    assert statement not in fix(finite=False)
