@@ -117,16 +117,17 @@ def examine_machine(
     look = Look(time.monotonic() + time_limit, progress)
     with ThreadPoolExecutor(2) as pool:
         smi = pool.submit(ask_nvidia_smi)
-        imports = pool.submit(tried_imports, os.environ, time.monotonic() + time_limit)
         earlier = StoredSurveys(smi.result(), os.environ, measured=asked is None) if stored else None
-        surveys = earlier.load() if earlier is not None else None
-        if surveys is not None:
+        known = earlier.load() if earlier is not None else None
+        if known is not None:
+            surveys, tried = known
             look.surveys += surveys
         else:
+            imports = pool.submit(tried_imports, os.environ, time.monotonic() + time_limit)
             look.survey(measure=asked is None)
-        tried = imports.result()
-    if earlier is not None and surveys is None and look.is_whole:
-        earlier.save(look.surveys)
+            tried = imports.result()
+    if earlier is not None and known is None and look.is_whole:
+        earlier.save(look.surveys, tried)
     return _machine(asked, look, smi.result(), tried)
 
 

@@ -1,4 +1,4 @@
-"""What the devices of this machine answered last, so that a replay need not measure them again.
+"""What this machine answered last, so that a replay need not ask its devices and packages again.
 
 An answer holds for one jaxlib, one set of devices and drivers, and one setting of the variables that JAX
 reads.
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from jaxdoctor import __version__
 from jaxdoctor.machine.cores import usable_cores
+from jaxdoctor.machine.imports import Imports
 from jaxdoctor.machine.installed import installed_versions
 from jaxdoctor.machine.measured import Survey
 from jaxdoctor.machine.nvidia import NvidiaSmi
@@ -44,13 +45,16 @@ class StoredSurveys:
         # The versions of another Python are only known by asking it.
         self._holds = not is_another()
 
-    def load(self) -> Sequence[Survey] | None:
-        """The surveys of an earlier command; None where there are none, or none that can be read."""
+    def load(self) -> tuple[Sequence[Survey], Imports] | None:
+        """The surveys of an earlier command, and that MuJoCo could be imported.
+
+        None where there are none, or none that can be read.
+        """
         if not self._holds:
             return None
         try:
             with self._path.open("rb") as file:
-                surveys = receive(file)
+                surveys, imports = receive(file)
         except (
             OSError,
             EOFError,
@@ -59,20 +63,21 @@ class StoredSurveys:
             AttributeError,
             ImportError,
             TypeError,
+            ValueError,
         ):
             return None
         whole = isinstance(surveys, tuple) and all(isinstance(survey, Survey) for survey in surveys)
-        return surveys if whole and surveys else None
+        return (surveys, imports) if whole and surveys and isinstance(imports, Imports) else None
 
-    def save(self, surveys: Sequence[Survey]) -> None:
-        """Keeps them; where no file can be written, nothing is kept."""
-        if not self._holds:
+    def save(self, surveys: Sequence[Survey], imports: Imports) -> None:
+        """Keeps them; where no file can be written, or a package is damaged, nothing is kept."""
+        if not self._holds or imports.unimportable or imports.skipped:
             return
         unfinished = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with unfinished.open("wb") as file:
-                send(tuple(surveys), file)
+                send((tuple(surveys), imports), file)
             unfinished.replace(self._path)
 
 

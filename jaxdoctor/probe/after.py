@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.finding import Skipped
-from jaxdoctor.facts.outcome import BEYOND_BITS, Compiled, Outcome, Parting, Verdict
+from jaxdoctor.facts.outcome import BEYOND_BITS, Compiled, Outcome, Parting, StepInC, Verdict
 from jaxdoctor.facts.precision import F32, Precision
 from jaxdoctor.facts.trial import Kind, Trial, native_x64
 from jaxdoctor.replay.plan import (
@@ -51,9 +51,7 @@ SELDOM = 0.25
 
 
 def _failing(outcome: Outcome) -> int:
-    """The number of a replay that fails."""
-    if outcome.steps_in_c:
-        return outcome.steps_in_c[0].replay
+    """The number of a replay that fails as delivered."""
     decides = outcome.as_delivered
     return 0 if decides is None else decides.first_bad_replay or 0
 
@@ -89,6 +87,9 @@ class After:
     replays: int = 0
     warp: bool = False
     """Whether MuJoCo Warp replays the recording too."""
+
+    known: tuple[Cure, ...] = ()
+    """Changes that were tried in MJX at x64 while the emulation still ran."""
 
     trouble: list[Skipped] = field(default_factory=list)
     """What was asked for and could not be looked at."""
@@ -208,25 +209,36 @@ class After:
         if outcome.verdict is Verdict.MODEL and (outcome.in_c.unusable or outcome.in_c.growth):
             return self._in_c()
         if fails_at_x64:
-            return self._in_mjx(outcome, X64, "MJX at x64")
+            near = outcome.verdict is Verdict.ENGINE
+            return self.known or self.at_x64(outcome.steps_in_c or (), near=near)
         if outcome.verdict is Verdict.PRECISION and wide:
-            return self._in_mjx(outcome, HIGHEST, "MJX in float32")
+            # Where few replays meet a bad spot, what its surroundings do tells more than they.
+            return self._in_mjx(_failing(outcome), HIGHEST, "MJX in float32", near=_seldom(outcome))
         return ()
+
+    def at_x64(self, failing: Sequence[StepInC], *, near: bool) -> tuple[Cure, ...]:
+        """Changes tried in MJX in float64.
+
+        Args:
+            failing: the steps in which it fails, taken by C.
+            near: whether from shortly before them on, instead of from the start.
+        """
+        return self._in_mjx(failing[0].replay if failing else 0, X64, "MJX at x64", near=near)
 
     def _in_c(self) -> tuple[Cure, ...]:
         plan = CurePlan(batch=self.batch, where="", deadline=self.deadline - RESERVE_SECONDS)
         return self._run(CURES_IN_C(self.folder, plan), {}, "the changes in C") or ()
 
-    def _in_mjx(self, outcome: Outcome, variables: Mapping[str, str | None], where: str) -> tuple[Cure, ...]:
-        """Those of numbers first, then those of structure until one mends it."""
+    def _in_mjx(
+        self, number: int, variables: Mapping[str, str | None], where: str, *, near: bool
+    ) -> tuple[Cure, ...]:
+        """Those of numbers first, then those of structure until one mends the replay of that number."""
         if self._left < LEAST_SECONDS:
             return ()
-        number = _failing(outcome)
         plan = CurePlan(
             batch=self.batch,
             first=number // self.batch * self.batch,
-            # Where few replays meet a bad spot, what its surroundings do tells more than they.
-            near=outcome.verdict is Verdict.ENGINE or _seldom(outcome),
+            near=near,
             where=where,
             deadline=self.deadline - RESERVE_SECONDS,
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jaxdoctor.errors import UsageError, WorkerError
@@ -57,9 +58,10 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
         return report_of(ask.subject, machine, tuple(diagnose(machine.facts)), [])
     find_source(ask.model)
     with tempfile.TemporaryDirectory(prefix="jaxdoctor-") as folder:
-        # Whoever mistyped a file is told before the machine is looked at.
+        # One core records while the other asks the devices; whoever mistyped a file waits for neither.
+        looking = _Aside(lambda: look_at(ask, card, deadline, SILENT))
         prepared = _prepared(ask, folder, deadline, progress)
-        machine = look_at(ask, card, deadline, progress)
+        machine = looking.result()
         findings = tuple(diagnose(machine.facts))
         try:
             examined = _replayed(ask, machine, prepared, folder, deadline, progress)
@@ -70,6 +72,30 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
         prescription = prescribe(examined.outcome, examined.findings, machine)
     report = report_of(ask.subject, machine, findings, [examined], prescription)
     return interrupted(report, [ask.subject]) if examined.interrupted else report
+
+
+class _Aside:
+    """A call in a thread of its own, which ends with the process where nobody waits for it."""
+
+    def __init__(self, call: Callable[[], Machine]) -> None:
+        self._call = call
+        self._answer: Machine | BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._answer = self._call()
+        except BaseException as error:  # noqa: BLE001 (whoever waits for the answer gets it)
+            self._answer = error
+
+    def result(self) -> Machine:
+        """What the call returned, or raises what it raised."""
+        self._thread.join()
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        assert self._answer is not None
+        return self._answer
 
 
 def look_at(ask: Ask, card: str, deadline: float, progress: Progress) -> Machine:
@@ -153,12 +179,14 @@ def _replayed(
             subject=ask.subject, trials=(), verdict=Verdict.UNKNOWN, reason=reason, expected=expected
         )
         return Examined(outcome=outcome, skipped=(Skipped(subject=ask.subject, reason=reason),))
+    ask = replace(ask, cures=ask.cures and expected is None)
     answers = replay(ask, machine, prepared, folder, deadline, progress)
     outcome = assemble(ask, machine, answers, expected)
     if not answers.interrupted:
         later = after(ask, machine, prepared, folder, deadline, progress)
+        later = replace(later, known=answers.cures)
         outcome = replace(outcome, xla_flags=later.environment({}).get("XLA_FLAGS") or "")
-        outcome = later.completed(outcome, cures=ask.cures and expected is None)
+        outcome = later.completed(outcome, cures=ask.cures)
         answers = replace(answers, skipped=(*answers.skipped, *later.trouble))
     model = answers.prepared.model
     facts = [outcome] if model is None else [model, outcome]

@@ -6,12 +6,13 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from jaxdoctor.errors import JaxdoctorError, WorkerError
+from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import BF16, F32, TF32, Precision, Rounding
 from jaxdoctor.machine.judged import Machine
@@ -88,6 +89,9 @@ class Answers:
     unfinished: tuple[Unfinished, ...] = ()
     """The workers that the time limit ended."""
 
+    cures: tuple[Cure, ...] = ()
+    """Changes to the model, where x64 fails: tried while the emulation still ran."""
+
     time_limit: float = 0.0
     interrupted: bool = False
     """Whether a signal ended them."""
@@ -153,17 +157,7 @@ def after(
     ask: Ask, machine: Machine, prepared: Prepared, folder: str, deadline: float, progress: Progress = SILENT
 ) -> After:
     """What may still be looked for in the folder, once the verdict stands."""
-    replaying = _Replaying(ask, machine, prepared, Path(folder), deadline, progress)
-    return After(
-        folder=folder,
-        deadline=deadline,
-        batch=replaying.batch,
-        environment=lambda variables: replaying.environment(variables, fuses=replaying.depth < DEEP),
-        progress=progress,
-        replays=replaying.replays,
-        warp=ask.engine == WARP,
-        compilers=replaying.compilers() if ask.level > 2 else (),  # noqa: PLR2004 (levels are numbers)
-    )
+    return _Replaying(ask, machine, prepared, Path(folder), deadline, progress).after()
 
 
 A = TypeVar("A", NativeReplay, Sweep)
@@ -227,16 +221,19 @@ class _Replaying:
         natives: dict[str, _Job[NativeReplay]] = {
             setting: _Job(f"the replay at {setting}", SILENT) for setting in self._settings()
         }
-        interrupted = False
+        interrupted, cures = False, ()  # type: tuple[bool, tuple[Cure, ...]]
         # Two at a time: each compiles on one core, and memory is for two.
         with ThreadPoolExecutor(2) as pool:
             futures = [pool.submit(self._sweep, sweep, self._named(self.ask.precisions), all_products=False)]
             futures += [pool.submit(self._native, job, setting) for setting, job in natives.items()]
             if self.ask.all_products:
                 futures.append(pool.submit(self._sweep, everywhere, self.ask.all_products, all_products=True))
+            # Behind all others in the queue, so that the x64 replay has been begun before it is waited for.
+            curing = pool.submit(self._cured, natives["x64"], futures[1])
             try:
                 for future in futures:
                     future.result()
+                cures = curing.result()
             except KeyboardInterrupt:
                 interrupted = True
             finally:
@@ -250,9 +247,32 @@ class _Replaying:
             natives={setting: job.known for setting, job in natives.items() if job.known is not None},
             skipped=() if interrupted else tuple(self._skipped(jobs)),
             unfinished=tuple(job.unfinished for job in jobs if job.unfinished is not None),
+            cures=cures,
             time_limit=self.ask.time_limit,
             interrupted=interrupted,
         )
+
+    def after(self) -> After:
+        """What may be looked for besides."""
+        return After(
+            folder=str(self.folder),
+            deadline=self.deadline,
+            batch=self.batch,
+            environment=lambda variables: self.environment(variables, fuses=self.depth < DEEP),
+            progress=self.progress,
+            replays=self.replays,
+            warp=self.ask.engine == WARP,
+            compilers=self.compilers() if self.ask.level > 2 else (),  # noqa: PLR2004 (levels are numbers)
+        )
+
+    def _cured(self, x64: _Job[NativeReplay], done: Future[None]) -> tuple[Cure, ...]:
+        """Changes that mend what fails at x64, tried while the other core is busy with the emulation."""
+        done.result()
+        failing = None if x64.known is None else x64.known.steps_in_c
+        if not failing or not self.ask.cures or self.prepared.in_c.unusable or self.prepared.in_c.growth:
+            return ()
+        first = [step for step in failing if step.step == failing[0].step]
+        return replace(self.after(), progress=SILENT).at_x64(failing, near=all(step.holds for step in first))
 
     def _skipped(self, jobs: list[_Job[Sweep] | _Job[NativeReplay]]) -> list[Skipped]:
         found = []

@@ -53,6 +53,9 @@ class Program:
     call: Callable[..., Any]
     """`call(widths, *arguments)`: the function's own result at those widths."""
 
+    returns: Any = None
+    """The shapes and dtypes of the function's result; None: it was not traced."""
+
     shares: tuple[float, ...] = ()
     """Each site's part of the floating-point operations of all products, from 0 to 1."""
 
@@ -95,6 +98,7 @@ def emulate(function: Callable[..., Any], *arguments: Any, all_products: bool = 
         sites=tuple(rewriting.sites),
         unreached=tuple(rewriting.unreached),
         call=call,
+        returns=shapes,
         shares=tuple(flops[site.place] / sum(flops.values()) for site in rewriting.sites),
     )
 

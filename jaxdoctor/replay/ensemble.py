@@ -8,7 +8,7 @@ row makes a batch of 16 MJX steps 33 times slower. Where no row is healthy any m
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from jaxdoctor.facts.precision import F32
 from jaxdoctor.programs.emulate import Program, Widths, emulate
 from jaxdoctor.replay.fields import floating_leaves, nonfinite, nonfinite_fields, picked, replaced
 from jaxdoctor.replay.plan import Lane
-from jaxdoctor.replay.system import Simulation
+from jaxdoctor.replay.system import Simulation, States
 from jaxdoctor.replay.systems.mjx import simulation
 from jaxdoctor.rollouts.record import Recording, record
 from jaxdoctor.workers.progress import SILENT, Progress
@@ -31,12 +31,6 @@ CHUNK_STEPS = 25
 """Steps between two looks at the clock and at who has failed."""
 
 Array = npt.NDArray[Any]
-
-States = Mapping[str, Array]
-"""The carried leaves before each step and after the last: steps + 1 x replays x the leaf's shape.
-
-A replay that is no longer finite has NaN in its floating leaves from the step after which it was not.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +76,11 @@ class Ensemble:
         self.batch, self.lanes, self.chunk = batch, lanes, chunk
         self.simulation = simulation
         self._step = over_replays(simulation)
-        blank = _repeated(simulation.blank, batch)
         self._ctrl_dtype = jnp.asarray(0.0).dtype
         self._blank_ctrl = np.zeros((batch, simulation.controls), self._ctrl_dtype)
-        self._blank = _settled(self._step, simulation.parameters, blank, self._blank_ctrl)
+        self._blank = _repeated(simulation.blank, batch)
+        self.program = self._settled(emulated=emulated, all_products=all_products)
         self.leaves = tuple(name for name, _ in floating_leaves(self._blank, simulation.pipeline))
-        self.program = self._trace(emulated=emulated, all_products=all_products)
         self._run: Any = None
         """The compiled program; None until it is compiled."""
         self.compile_seconds = 0.0
@@ -97,10 +90,22 @@ class Ensemble:
         """What the vmapped step is traced for: parameters, and each replay's state and control."""
         return self.simulation.parameters, self._blank, self._blank_ctrl
 
-    def _trace(self, *, emulated: bool, all_products: bool) -> Program:
-        if not emulated:
-            return Program(sites=(), unreached=(), call=lambda _, *values: self._step(*values))
-        return emulate(self._step, *self.arguments, all_products=all_products)
+    def _settled(self, *, emulated: bool, all_products: bool) -> Program:
+        """The program, of a blank in the dtypes that a step returns: under x64 some of MJX change theirs."""
+        for _ in range(2):
+            if emulated:
+                program = emulate(self._step, *self.arguments, all_products=all_products)
+            else:
+                shapes = jax.eval_shape(self._step, *self.arguments)
+                program = Program(
+                    sites=(), unreached=(), call=lambda _, *values: self._step(*values), returns=shapes
+                )
+            blank = jax.tree.map(lambda x, shape: x.astype(shape.dtype), self._blank, program.returns)
+            same = _dtypes(blank) == _dtypes(self._blank)
+            self._blank = blank
+            if same or not emulated:
+                break
+        return program
 
     def compile(self) -> None:
         """Compiles the program. It takes seconds to minutes."""
@@ -339,10 +344,8 @@ def _repeated(state: Any, batch: int) -> Any:
     return jax.tree.map(lambda x: jnp.asarray(np.broadcast_to(np.asarray(x), (batch, *np.shape(x)))), state)
 
 
-def _settled(step: Callable[..., Any], parameters: Any, state: Any, ctrl: Any) -> Any:
-    """The state in the dtypes that a step returns: under x64 some of MJX's fields change theirs."""
-    shapes = jax.eval_shape(step, parameters, state, ctrl)
-    return jax.tree.map(lambda x, shape: x.astype(shape.dtype), state, shapes)
+def _dtypes(state: Any) -> list[Any]:
+    return [leaf.dtype for leaf in jax.tree.leaves(state)]
 
 
 def failed_counts(

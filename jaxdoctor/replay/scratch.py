@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jaxdoctor.replay.ensemble import States
 from jaxdoctor.replay.plan import RecordPlan
-from jaxdoctor.replay.system import Simulation, Twin, system_of
+from jaxdoctor.replay.system import Simulation, States, Twin, system_of
 from jaxdoctor.rollouts.record import Recording
 
 LOOK_SECONDS = 0.05

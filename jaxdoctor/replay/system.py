@@ -11,12 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from jaxdoctor.facts.model import Model
 from jaxdoctor.registry import Folder
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.rollouts.record import Recording
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.workers.progress import Progress
+
+States = Mapping[str, npt.NDArray[Any]]
+"""The carried leaves before each step and after the last: steps + 1 x replays x the leaf's shape.
+
+A replay that is no longer finite has NaN in its floating leaves from the step after which it was not.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ import pytest
 
 from jaxdoctor.facts.environment import Accelerator
 from jaxdoctor.machine import stored
+from jaxdoctor.machine.imports import Imports
 from jaxdoctor.machine.measured import Survey
 from jaxdoctor.machine.nvidia import NvidiaSmi
 
@@ -34,23 +35,29 @@ def kept(environ=None, *, measured=True):
 
 
 def test_what_was_kept_is_found_again_while_nothing_changes():
-    kept().save(surveys())
+    kept().save(surveys(), Imports())
 
-    assert kept({"HOME": "elsewhere"}).load() == surveys()
+    assert kept({"HOME": "elsewhere"}).load() == (surveys(), Imports())
 
 
 @pytest.mark.parametrize(
     "variable", ["JAX_ENABLE_X64", "XLA_FLAGS", "NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES"]
 )
 def test_another_setting_is_another_machine(variable):
-    kept().save(surveys())
+    kept().save(surveys(), Imports())
 
     assert kept({variable: "1"}).load() is None
     assert kept(measured=False).load() is None
 
 
+def test_a_damaged_package_is_looked_at_again():
+    kept().save(surveys(), Imports(unimportable={"mujoco": "ImportError"}))
+
+    assert kept().load() is None
+
+
 def test_another_jaxlib_is_another_machine(monkeypatch):
-    kept().save(surveys())
+    kept().save(surveys(), Imports())
     monkeypatch.setattr(stored, "installed_versions", lambda: {"jaxlib": "9"})
 
     assert kept().load() is None
@@ -59,7 +66,7 @@ def test_another_jaxlib_is_another_machine(monkeypatch):
 @pytest.mark.parametrize("bytes_", [b"", b"\x80\x04", b"cos\nsystem\n(S'true'\ntR.", b"N."])
 def test_a_file_that_holds_something_else_is_no_answer(cache, bytes_):
     """A damaged one, and one that wants something called: nothing is executed."""
-    kept().save(surveys())
+    kept().save(surveys(), Imports())
     (file,) = (cache / "machine").iterdir()
     file.write_bytes(bytes_)
 
@@ -69,7 +76,7 @@ def test_a_file_that_holds_something_else_is_no_answer(cache, bytes_):
 def test_where_nothing_can_be_written_nothing_is_kept(cache):
     (cache / "machine").write_text("a file")
 
-    kept().save(surveys())
+    kept().save(surveys(), Imports())
 
     assert kept().load() is None
     assert [path.name for path in cache.iterdir()] == ["machine"]

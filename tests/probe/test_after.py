@@ -8,6 +8,7 @@ import pytest
 from jaxdoctor.errors import WorkerError
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.outcome import Growth, Parting, RolledInC, StepInC, Verdict
+from jaxdoctor.facts.precision import F32
 from jaxdoctor.probe import after as module
 from jaxdoctor.probe.after import After
 from jaxdoctor.replay.plan import (
@@ -20,7 +21,7 @@ from jaxdoctor.replay.plan import (
     Lane,
     NativeReplay,
 )
-from tests.outcomes import outcome
+from tests.outcomes import outcome, trial
 
 CONE, SOLVER, STEP = 'cone="pyramidal"', 'solver="CG"', 'timestep="0.001"'
 FAILS = (StepInC(step=3, replay=20, holds=True),)
@@ -99,6 +100,28 @@ def test_where_float32_is_too_narrow_changes_are_tried_in_float32(monkeypatch):
 
     assert workers.asked[0][1].where == "MJX in float32"
     assert not workers.asked[0][1].near
+
+
+def test_where_float32_seldom_fails_changes_are_tried_around_a_failing_replay(monkeypatch):
+    """One of 64 meets the bad spot: it is in the fourth batch of 16."""
+    decides = replace(trial(1, F32), replays=64, first_bad_replay=52)
+    ill = outcome(1, required=24, full=1, as_delivered=decides)
+
+    _, workers = looked(monkeypatch, ill, {CURES_IN_MJX: ()})
+
+    assert (workers.asked[0][1].first, workers.asked[0][1].near) == (48, True)
+
+
+def test_what_was_tried_beside_the_emulation_is_not_tried_again(monkeypatch):
+    workers = Workers({})
+    monkeypatch.setattr(module, "run", workers)
+    later = After(
+        folder="", deadline=time.monotonic() + 100, batch=16, environment=dict, known=(tried(CONE, 0),)
+    )
+
+    assert later.completed(ENGINE, cures=True).cures == (tried(CONE, 0),)
+    assert later.completed(outcome(16), cures=True).cures == ()
+    assert not workers.asked
 
 
 def test_a_healthy_rollout_and_one_that_a_setting_mends_cost_nothing(monkeypatch):
