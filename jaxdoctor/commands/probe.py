@@ -141,6 +141,15 @@ def probe(
             "--attribute", help="Also find the smallest set of products that needs the bits; level 3 does."
         ),
     ] = False,
+    attribute_error: Annotated[
+        float | None,
+        typer.Option(
+            "--attribute-error",
+            metavar="BOUND",
+            help="Also find the smallest set of products that a one-step error of at most this needs: "
+            "1e-5 of the state.",
+        ),
+    ] = None,
     price: Annotated[
         bool,
         typer.Option(
@@ -208,6 +217,7 @@ def probe(
         engine=engine,
         price=price,
         attribute=attribute,
+        attribute_error=attribute_error,
     )
     ask = probe_ask(entry, seconds=time_limit)
     config = shared.configuration()

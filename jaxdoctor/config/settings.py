@@ -39,6 +39,9 @@ class ProbeEntry:
     time_limit: float | None = None
     price: bool = False
     attribute: bool = False
+    attribute_error: float | None = None
+    """A one-step error for which the products are searched that it needs."""
+
     cache: bool = True
     cures: bool = True
     engine: str = "mjx"

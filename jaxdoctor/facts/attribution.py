@@ -56,7 +56,7 @@ class Around:
 
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
-    """The smallest sets of products that must be exact for the rollout to stay finite."""
+    """The smallest sets of products that must be exact for what is asked."""
 
     needs: tuple[Need, ...]
     """The cheapest set that was found; empty with `undecided`: the replays did not tell."""
@@ -78,6 +78,9 @@ class Attribution:
 
     undecided: str | None = None
     """Why no set is named."""
+
+    bound: float | None = None
+    """What is asked: that the one-step error is at most this. None: that the rollout stays finite."""
 
     cured: bool | None = None
     """Whether the step, rewritten with only these products at `highest`, stayed finite; None: not tried."""

@@ -203,7 +203,10 @@ class Outcome:
     """Those of `products` of which one alone, as delivered, makes replays fail."""
 
     attribution: Attribution | None = None
-    """Which of `products` must be exact; None: it was not searched."""
+    """Which of `products` must be exact to stay finite; None: it was not searched."""
+
+    error_attribution: Attribution | None = None
+    """Which of them must be exact for a bound on the one-step error; None: it was not searched."""
 
     own_precision: tuple[str, ...] = ()
     """Those of `products` that name a precision of their own, which no setting reaches."""

@@ -37,6 +37,9 @@ class Ask:
     attribute: bool = False
     """Whether to search the products that need the bits; level 3 does."""
 
+    attribute_error: float | None = None
+    """Also search those that a one-step error of at most this needs."""
+
     time_limit: float = 300.0
     cache: bool = True
     engine: str = MJX

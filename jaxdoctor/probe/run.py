@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import threading
 import time
@@ -212,6 +213,11 @@ def check(ask: Ask) -> None:
     for option, value in counts.items():
         if value is not None and value < 1:
             raise UsageError(f"{option} {value} replays nothing", hint=f"give {option} 1 or more")
+    bound = ask.attribute_error
+    if bound is not None and not 0 < bound < math.inf:
+        raise UsageError(
+            f"--attribute-error {bound:g} is no bound", hint="give a relative error of a step, such as 1e-5"
+        )
     if not ask.time_limit > 0:
         raise UsageError(
             f"--time-limit {ask.time_limit:g} leaves no time", hint="give it in seconds, such as 300"

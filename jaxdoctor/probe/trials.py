@@ -53,6 +53,7 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         products=() if sweep is None else sweep.sites,
         culprits=() if sweep is None else sweep.culprits,
         attribution=None if sweep is None else sweep.attribution,
+        error_attribution=None if sweep is None else sweep.error_attribution,
         own_precision=() if sweep is None else sweep.explicit_sites,
         at_highest=making.at_highest(),
         expected=expected,

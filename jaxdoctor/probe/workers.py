@@ -327,6 +327,7 @@ class _Replaying:
                 all_products=all_products,
                 one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
                 attribute=(self.ask.attribute or self.ask.level > 2) and not all_products,  # noqa: PLR2004
+                attribute_error=None if all_products else self.ask.attribute_error,
             )
             return SWEEP(str(self.folder), plan)
 

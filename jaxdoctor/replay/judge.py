@@ -93,8 +93,14 @@ def horizon(rollout: Rollout, reference: Reference) -> float | None:
     return middle if np.isfinite(middle) else None
 
 
-def one_step_error(rollout: Rollout, reference: Reference) -> float | None:
-    """The median error of a forced lane's state, relative to its norm; None when nothing in it was finite."""
+def one_step_error(rollout: Rollout, reference: Reference, *, lost_counts: bool = False) -> float | None:
+    """The median error of a forced lane's state, relative to its norm; None when nothing in it was finite.
+
+    Args:
+        rollout: of the forced lane.
+        reference: from whose states it took its steps.
+        lost_counts: count a state that is not finite as an infinite error, instead of leaving it out.
+    """
     if not reference.finite.any():
         return None
     steps = _common_steps(rollout, reference)
@@ -106,6 +112,8 @@ def one_step_error(rollout: Rollout, reference: Reference) -> float | None:
     )
     norm = np.linalg.norm(there, axis=-1)
     errors = np.linalg.norm(here - there, axis=-1) / np.where(norm == 0, 1, norm)
+    if lost_counts:
+        return float(np.median(np.where(np.isfinite(errors), errors, np.inf))) if errors.size else None
     finite = errors[np.isfinite(errors)]
     return float(np.median(finite)) if finite.size else None
 

@@ -248,6 +248,9 @@ class SweepPlan:
     attribute: bool = False
     """Also the smallest sets of products that must be exact, where what is delivered fails."""
 
+    attribute_error: float | None = None
+    """Also those for a one-step error that is at most this."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
@@ -276,6 +279,9 @@ class Sweep:
 
     attribution: Attribution | None = None
     """The smallest sets of sites that must be exact; None: not asked, or what is delivered does not fail."""
+
+    error_attribution: Attribution | None = None
+    """The same for a bound on the one-step error; None: not asked, or there is nothing to compare with."""
 
     peak_bytes: int | None = None
     """Memory of the compiled program, divided by its lanes: what one batch takes."""

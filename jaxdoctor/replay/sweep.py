@@ -12,6 +12,7 @@ from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
+from jaxdoctor.replay.hypotheses import FailingShares, OneStepErrors
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
 from jaxdoctor.replay.local_cures import with_cures
 from jaxdoctor.replay.plan import Effort, Judgement, Lane, Sweep, SweepPlan
@@ -24,6 +25,8 @@ MOST_SUSPECTS = 16
 
 FORCED_STEPS = 50
 """So many single steps of each replay give the one-step error: a median over hundreds of states."""
+
+NO_REFERENCE = "the products that a one-step error needs: there is no x64 replay to compare with"
 
 
 def lane_of(precision: Precision) -> Lane:
@@ -65,6 +68,8 @@ class _Sweeping:
             self._compare()
         if plan.attribute:
             self._attribute()
+        if plan.attribute_error is not None:
+            self._attribute_error(plan.attribute_error)
         if plan.one_by_one:
             self._say(singly=self._singly())
         missing = [f"{bits} bits: {late}" for bits in self._wanted() if self.widths[bits] not in self.parts]
@@ -278,20 +283,43 @@ class _Sweeping:
         delivered = self._delivered
         if delivered is None or not self._fails_as_delivered():
             return
-        search = Attributing(
+        asked = FailingShares(
             self.ensemble,
             self.recording,
-            delivered,
             replays=self.plan.replays,
             deadline=self.plan.deadline,
             aside=self.aside,
             progress=self.progress,
         )
+        search = Attributing(self.ensemble, delivered, asked, progress=self.progress)
+        sites = frozenset(range(len(search.sites)))
+        known = {Lane(): sites, delivered: frozenset[int]()}
+        known |= {replace(delivered, only=index): sites - {index} for index in sites}
+        for lane, exact in known.items():
+            if lane in self.parts:
+                asked.know(search.lane(exact), self.parts[lane])
         found = search.run()
         self._say(attribution=found)
         if found.needs:
-            for tried in with_cures(found, search, self.scratch.simulation()):
+            for tried in with_cures(found, search, asked, self.scratch.simulation()):
                 self._say(attribution=tried)
+
+    def _attribute_error(self, bound: float) -> None:
+        """Which products must be exact for the one-step error to stay within the bound."""
+        delivered = self._delivered
+        if delivered is None or self.reference is None:
+            self._say(unfinished=(*self.known.unfinished, NO_REFERENCE))
+            return
+        asked = OneStepErrors(
+            self.ensemble,
+            self.recording.part(FORCED_STEPS),
+            self.reference,
+            bound=bound,
+            deadline=self.plan.deadline,
+            progress=self.progress,
+        )
+        found = Attributing(self.ensemble, delivered, asked, progress=self.progress).run()
+        self._say(error_attribution=replace(found, bound=bound))
 
     def _compare(self) -> None:
         """Horizons against the x64 replay, and one-step errors of the named precisions from its states."""

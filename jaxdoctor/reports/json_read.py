@@ -230,6 +230,9 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         compiled=tuple(Compiled(**run) for run in entry.get("compiled", ())),
         culprits=tuple(entry.get("culprits", ())),
         attribution=_attribution(entry["attribution"]) if entry.get("attribution") else None,
+        error_attribution=(
+            _attribution(entry["error_attribution"]) if entry.get("error_attribution") else None
+        ),
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),
     )
@@ -328,6 +331,7 @@ def _attribution(entry: Mapping[str, Any]) -> Attribution:
         hypotheses=entry["hypotheses"],
         products=entry["products"],
         undecided=entry.get("undecided"),
+        bound=entry.get("bound"),
         cured=entry.get("cured"),
         around=_around(entry["around"]) if entry.get("around") else None,
     )

@@ -136,6 +136,7 @@ def _attribution(found: Attribution) -> dict[str, Any]:
         "hypotheses": found.hypotheses,
         "products": found.products,
         "undecided": found.undecided,
+        "bound": found.bound,
         "cured": found.cured,
         "around": None if found.around is None else _around(found.around),
     }
@@ -300,6 +301,9 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "compiled": [_compiled(run) for run in outcome.compiled],
         "culprits": outcome.culprits,
         "attribution": None if outcome.attribution is None else _attribution(outcome.attribution),
+        "error_attribution": (
+            None if outcome.error_attribution is None else _attribution(outcome.error_attribution)
+        ),
         "own_precision": outcome.own_precision,
         "expected": None if outcome.expected is None else outcome.expected.value,
     }

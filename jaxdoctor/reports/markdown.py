@@ -13,7 +13,7 @@ from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted, shortened
 from jaxdoctor.prescriptions.writers import write_python
-from jaxdoctor.reports.needed_products import sentences
+from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
 from jaxdoctor.reports.wording import (
     dtypes,
@@ -151,9 +151,8 @@ def _rollouts(report: Report) -> Iterator[str]:
         yield f"## {text(outcome.subject)}: margin {signed(outcome)}"
         yield ""
         yield f"{text(meaning(outcome))}. It {text(needs(outcome))}."
-        if outcome.attribution is not None:
-            yield ""
-            yield from (f"- {text(sentence)}" for sentence in sentences(outcome.attribution))
+        needed = [f"- {text(sentence)}" for sentence in answers(outcome)]
+        yield from ["", *needed] if needed else []
         if outcome.trials:
             yield from _trials(outcome)
 

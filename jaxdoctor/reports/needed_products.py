@@ -5,21 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxdoctor.facts.attribution import Around, Attribution, Need
+from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.text import counted
 
 MOST_NAMED = 3
 """Of the products that a setting raises besides those that need it, so many are named."""
 
 
+def answers(outcome: Outcome) -> Iterator[str]:
+    """What every search for the products that need the bits has found, a sentence each."""
+    for found in (outcome.attribution, outcome.error_attribution):
+        if found is not None:
+            yield from sentences(found)
+
+
 def sentences(found: Attribution) -> Iterator[str]:
-    """What the search for the products that need the bits has found, a sentence each."""
+    """What one search has found, a sentence each."""
+    asked = "" if found.bound is None else f"for a one-step error of at most {found.bound:g}: "
     if found.undecided is not None:
-        yield f"{found.undecided}, {counted(found.products, 'product')} searched"
+        yield f"{asked}{found.undecided}, {counted(found.products, 'product')} searched"
         return
+    if asked:
+        yield f"{asked}{counted(len(found.needs), 'product')}"
     for need in found.needs:
         yield _need(need)
     products = counted(found.products, "product")
-    yield f"{_alone(found)} {found.share:.1%} of the operations of {products}; {_tried(found)}"
+    tried = "" if found.bound is not None else f"; {_tried(found)}"
+    yield f"{_alone(found)} {found.share:.1%} of the operations of {products}{tried}"
     for other in found.others:
         yield f"or instead {' and '.join(other)}"
     if found.around is not None:

@@ -9,7 +9,9 @@ import pytest
 
 from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.ensemble import Ensemble
+from jaxdoctor.replay.hypotheses import FailingShares, OneStepErrors
 from jaxdoctor.replay.plan import Lane
+from jaxdoctor.replay.scratch import Reference
 from jaxdoctor.replay.system import Simulation
 from jaxdoctor.rollouts.record import Recording
 from jaxdoctor.workers.progress import SILENT
@@ -64,18 +66,9 @@ def recording():
 
 def attributed(step, **fields):
     ensemble = Ensemble(system(step), batch=REPLAYS, lanes=4)
-    search = Attributing(
-        ensemble,
-        recording(),
-        TF32,
-        **{
-            "replays": REPLAYS,
-            "deadline": time.monotonic() + 300,
-            "aside": (),
-            "progress": SILENT,
-        }
-        | fields,
-    )
+    given = {"replays": REPLAYS, "deadline": time.monotonic() + 300, "aside": (), "progress": SILENT}
+    asked = FailingShares(ensemble, recording(), **given | fields)
+    search = Attributing(ensemble, TF32, asked, progress=SILENT)
     return search, search.run()
 
 
@@ -156,3 +149,41 @@ def test_where_float32_fails_too_no_product_is_blamed():
 
     assert not found.needs
     assert found.undecided == f"not decided by {REPLAYS} replays"
+
+
+def rough(x):
+    return x @ (jnp.eye(SIZE) * jnp.float32(1 + 2**-11))
+
+
+def bounded(step, bound):
+    """What a one-step error of the bound needs, against an exact replay."""
+    ensemble = Ensemble(system(step), batch=REPLAYS, lanes=4)
+    (exact,) = ensemble.roll_out(recording(), [Lane()])
+    reference = Reference(states=exact.states, finite=np.ones(REPLAYS, bool), aside=())
+    asked = OneStepErrors(
+        ensemble, recording(), reference, bound=bound, deadline=time.monotonic() + 300, progress=SILENT
+    )
+    return Attributing(ensemble, TF32, asked, progress=SILENT).run()
+
+
+def test_of_products_that_lose_accuracy_those_that_a_bound_needs_are_named():
+    """`rough` loses 2^-11 of its result at 10 bits, `first` 2^-15."""
+
+    def step(x):
+        return rough(first(jnp.ones_like(x)))
+
+    (need,) = bounded(step, 2.0**-13).needs
+    assert need.place == line(rough)
+    assert need.bits == 11
+
+    assert {need.place for need in bounded(step, 2.0**-20).needs} == {line(rough), line(first)}
+
+
+def test_where_the_bound_is_kept_or_out_of_reach_no_product_is_named():
+    kept = bounded(lambda x: rough(jnp.ones_like(x)), 1e-2)
+    assert not kept.needs
+    assert kept.undecided.startswith("as delivered the one-step error is 4.9e-04, within the bound")
+
+    beyond = bounded(lambda x: jnp.where(rough(x) > 0, jnp.nan, x), 1e-2)
+    assert not beyond.needs
+    assert beyond.undecided.startswith("with every product exact the one-step error is inf, above the bound")

@@ -33,7 +33,7 @@ def beside(x):
 
 def cures(function):
     search, found = attributed(function)
-    *_, tried = with_cures(found, search, system(function))
+    *_, tried = with_cures(found, search, search.hypotheses, system(function))
     return tried
 
 
@@ -61,9 +61,9 @@ def test_what_the_setting_raises_beside_the_guilty_product_is_said_with_its_pric
 
 def test_without_time_no_cure_is_claimed():
     search, found = attributed(step)
-    search.deadline = time.monotonic() - 1
+    search.hypotheses.deadline = time.monotonic() - 1
 
-    *_, tried = with_cures(found, search, system(step))
+    *_, tried = with_cures(found, search, search.hypotheses, system(step))
 
     assert tried.around is None
     assert tried.cured is None

@@ -68,6 +68,7 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         engine=entry.engine,
         priced=entry.price,
         attribute=entry.attribute,
+        attribute_error=entry.attribute_error,
     )
     if entry.scenario is not None:
         ask = scenario_ask(ask, entry.scenario)

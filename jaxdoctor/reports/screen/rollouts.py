@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import chain, repeat
 
 from rich.console import Console
 from rich.text import Text
@@ -11,7 +11,7 @@ from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.facts.trial import Trial
-from jaxdoctor.reports.needed_products import sentences
+from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.screen.lines import VERDICT_STYLES, glyphs, labelled, say, table
 from jaxdoctor.reports.wording import (
     DASH,
@@ -110,9 +110,8 @@ def _verdict(outcome: Outcome, console: Console) -> None:
         margin.append_text(margin_bar(outcome, console)).append(f"  {clean(needs(outcome))}"),
         soft_wrap=True,
     )
-    if outcome.attribution is not None:
-        for label, line in zip_longest(["needs"], sentences(outcome.attribution), fillvalue=""):
-            labelled(console, label, line)
+    for line, label in zip(answers(outcome), chain(["needs"], repeat("")), strict=False):
+        labelled(console, label, line)
 
 
 def margin_bar(outcome: Outcome, console: Console) -> Text:

@@ -6,7 +6,7 @@ from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.trial import Trial
-from jaxdoctor.reports.needed_products import sentences
+from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.web.horizon_chart import horizon_chart
 from jaxdoctor.reports.web.markup import Cell, Markup, figure, joined, path, table, tag
 from jaxdoctor.reports.web.share_chart import share_chart
@@ -51,12 +51,11 @@ def _overview(outcome: Outcome) -> tuple[Cell, ...]:
 
 
 def _rollout(outcome: Outcome) -> Markup:
-    needed = [] if outcome.attribution is None else sentences(outcome.attribution)
     said = joined(
         [
             tag("p", meaning(outcome), "; ", needs(outcome), "."),
             tag("p", driven(outcome)),
-            *(tag("p", sentence) for sentence in needed),
+            *(tag("p", sentence) for sentence in answers(outcome)),
         ]
     )
     heading = tag("h3", path(outcome.subject), f" margin {signed(outcome)}")

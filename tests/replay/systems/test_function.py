@@ -11,6 +11,7 @@ from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import probe
 from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.ensemble import Ensemble
+from jaxdoctor.replay.hypotheses import FailingShares
 from jaxdoctor.replay.local_cures import with_cures
 from jaxdoctor.replay.plan import Lane, RecordPlan
 from jaxdoctor.replay.system import system_of
@@ -140,9 +141,10 @@ def failed(recording, simulation, bits):
 def test_the_overflowing_layer_of_a_policy_is_named_alone_and_cured(recorded):
     recording, simulation = recorded("act")
     ensemble = Ensemble(simulation, batch=REPLAYS, lanes=4, chunk=1)
-    search = Attributing(
-        ensemble, recording, TF32, replays=REPLAYS, deadline=time.monotonic() + 300, aside=(), progress=SILENT
+    asked = FailingShares(
+        ensemble, recording, replays=REPLAYS, deadline=time.monotonic() + 300, aside=(), progress=SILENT
     )
+    search = Attributing(ensemble, TF32, asked, progress=SILENT)
 
     found = search.run()
 
@@ -150,7 +152,7 @@ def test_the_overflowing_layer_of_a_policy_is_named_alone_and_cured(recorded):
     assert need.place == f"policy.py:{POLICY.splitlines().index('    return hidden @ weight') + 1} (head)"
     assert found.products == 2
     assert found.unique
-    *_, tried = with_cures(found, search, simulation)
+    *_, tried = with_cures(found, search, asked, simulation)
     assert tried.cured
     assert tried.around.functions == ("policy:head",)
     assert not tried.around.beyond
