@@ -83,6 +83,31 @@ def probe(
             help="For a function: module:is_bad, true of an output that is as bad as one that is not finite.",
         ),
     ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            "--env",
+            metavar="ENVIRONMENT",
+            help="Instead of a model: brax:ant, playground:CartpoleBalance, or a function that makes an "
+            "environment: train.py:make_env.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="CHECKPOINT",
+            help="For an environment: a policy's checkpoint, or module:policy. Without one, a random policy.",
+        ),
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            "--network",
+            metavar="FUNCTION",
+            help="For a checkpoint that does not say what network it is of: module:function, which makes it.",
+        ),
+    ] = None,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -194,7 +219,7 @@ def probe(
     from jaxdoctor.rollouts.sources.function import is_function
 
     if expect_card is not None or expect_count is not None:
-        _insist_on_level_one(level, model, scenario)
+        _insist_on_level_one(level, model or env, scenario)
         node = _node(expect_card, expect_count, time_limit, quiet=shared.quiet)
         raise typer.Exit(shared.publish(node, shared.configuration()))
     function = model if model is not None and is_function(model) else None
@@ -203,6 +228,9 @@ def probe(
         function=function,
         args=args,
         check=check,
+        env=env,
+        policy=policy,
+        network=network,
         scenario=scenario,
         controls=None if controls is None else str(controls),
         cards=(card,),
@@ -273,6 +301,7 @@ COMMAND = Command(
     probe,
     examples=(
         "jaxdoctor probe robot.xml --card rtx-4090",
+        "jaxdoctor probe --env brax:ant --policy runs/ppo/000000512000 --card rtx-4090",
         "jaxdoctor probe train.py:loss --args train.py:make_args --card rtx-4090 --attribute",
         "jaxdoctor probe --level 1 --expect-card h100 --expect-count 8",
     ),

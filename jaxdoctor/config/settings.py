@@ -28,6 +28,15 @@ class ProbeEntry:
     check: str | None = None
     """The function that says of an output whether it is bad."""
 
+    env: str | None = None
+    """An environment: "brax:ant", "playground:CartpoleBalance", or a function that makes one."""
+
+    policy: str | None = None
+    """What drives it: a checkpoint, or a function that makes a policy."""
+
+    network: str | None = None
+    """The function that makes the network of a checkpoint that does not say."""
+
     controls: str | None = None
     cards: tuple[str, ...] = ()
     level: int | None = None

@@ -25,6 +25,7 @@ from jaxdoctor.preflight.asks.update import update_wish
 from jaxdoctor.probe.ask import STEPS, Ask, replays_of
 from jaxdoctor.probe.node import check_node
 from jaxdoctor.probe.run import probe
+from jaxdoctor.rollouts.named import NAME
 from jaxdoctor.updates.check import check_update
 from jaxdoctor.workers.progress import Progress
 from jaxdoctor.workers.worker import run
@@ -217,10 +218,18 @@ class _Here:
         file, colon, function = target.partition(":")
         return f"{self.path(file)}{colon}{function}" if file.endswith(".py") else target
 
+    def _saved(self, policy: str | None) -> str | None:
+        """A policy's checkpoint, or the function that makes one, as seen from the working folder."""
+        if policy is None or NAME.fullmatch(policy):
+            return self._located(policy)
+        return self.path(policy)
+
     def probes(self, entry: ProbeEntry, level: int) -> Iterator[Subject]:
         for card in entry.cards or self.config.cards or (HERE,):
             model = None if entry.model is None else self.path(entry.model)
             function, args, check = map(self._located, (entry.function, entry.args, entry.check))
+            env, network = map(self._located, (entry.env, entry.network))
+            policy = self._saved(entry.policy)
             controls = None if entry.controls is None else self.path(entry.controls)
             asked = replace(
                 entry,
@@ -231,10 +240,13 @@ class _Here:
                 function=function,
                 args=args,
                 check=check,
+                env=env,
+                policy=policy,
+                network=network,
             )
-            name = model or entry.scenario or function or ""
+            name = model or entry.scenario or function or env or ""
             files = [Path(model).parent] if model else []
-            if entry.function is not None:
+            if entry.function is not None or entry.env is not None:
                 files = sorted(self.config.folder.rglob("*.py"))
             ask = _built(entry.at, functools.partial(probe_ask, asked, seconds=1, level=level))
             yield Subject(

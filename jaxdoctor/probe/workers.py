@@ -32,6 +32,8 @@ from jaxdoctor.replay.plan import (
     Sweep,
     SweepPlan,
 )
+from jaxdoctor.rollouts.policy import read_policy
+from jaxdoctor.rollouts.saved_policy import SavedPolicy
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.workers.cache import cache_variables
 from jaxdoctor.workers.progress import SILENT, Progress
@@ -111,7 +113,21 @@ def record_plan(ask: Ask) -> RecordPlan:
         light_replays=max(-(-light // batch) * batch for batch in batches),
         steps=ask.steps,
         seed=ask.seed,
+        policy=_policy(ask.model),
     )
+
+
+def _policy(argument: str) -> SavedPolicy | None:
+    """What drives the environment that the argument names; None: it names none.
+
+    Raises:
+        UsageError, UnreadableError: it cannot be read.
+    """
+    source = find_source(argument)
+    if source.system != "environment":
+        return None
+    named = source.load(argument)
+    return read_policy(named.policy, named.network)
 
 
 LIGHT_REPLAYS = 256
@@ -119,7 +135,6 @@ LIGHT_REPLAYS = 256
 
 CLEAR_ABOVE = 0.10
 """Of the others: no failure among so many replays that the share is below this counts as none."""
-
 
 BATCH_ON_CPU, BATCH_ON_ACCELERATOR = 16, 64
 

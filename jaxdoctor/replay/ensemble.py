@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.programs.emulate import Program, Widths, emulate
-from jaxdoctor.replay.fields import floating_leaves, nonfinite, nonfinite_fields, picked, replaced
+from jaxdoctor.replay.fields import floating_leaves, nonfinite, picked, replaced
 from jaxdoctor.replay.plan import Lane
 from jaxdoctor.replay.system import Simulation, States
 from jaxdoctor.replay.systems.mjx import simulation
@@ -73,14 +73,19 @@ class Ensemble:
         all_products: bool = False,
         chunk: int = CHUNK_STEPS,
     ) -> None:
-        self.batch, self.lanes, self.chunk = batch, lanes, chunk
+        self.batch, self.lanes, self.chunk = batch, 1 if simulation.shared else lanes, chunk
         self.simulation = simulation
+        self._kept = simulation.carried if simulation.kept is None else simulation.kept
         self._step = over_replays(simulation)
         self._ctrl_dtype = jnp.asarray(0.0).dtype
         self._blank_ctrl = np.zeros((batch, simulation.controls), self._ctrl_dtype)
-        self._blank = _repeated(simulation.blank, batch)
+        self._blank = _repeated(simulation.blank, batch, simulation.shared)
         self.program = self._settled(emulated=emulated, all_products=all_products)
-        self.leaves = tuple(name for name, _ in floating_leaves(self._blank, simulation.pipeline))
+        self.leaves = tuple(
+            name
+            for name, _ in floating_leaves(self._blank, simulation.pipeline)
+            if name not in simulation.shared
+        )
         self._run: Any = None
         """The compiled program; None until it is compiled."""
         self.compile_seconds = 0.0
@@ -131,6 +136,11 @@ class Ensemble:
         sizes = (plan.argument_size_in_bytes, plan.output_size_in_bytes, plan.temp_size_in_bytes)
         return int(sum(sizes) - plan.alias_size_in_bytes)
 
+    @property
+    def forces(self) -> bool:
+        """Whether a lane can be forced: only where all that is carried was handed out."""
+        return set(self.simulation.carried) <= set(self._kept)
+
     def _settings(self, lanes: Sequence[Lane]) -> tuple[Widths, Array]:
         widths: Widths = jax.tree.map(
             lambda *leaves: np.stack(leaves), *[self._widths(lane) for lane in lanes]
@@ -146,27 +156,32 @@ class Ensemble:
 
     def _blank_states(self) -> States:
         """Reference states of which no lane takes any: chunk x lanes x replays."""
-        carried = picked(self._blank, self.simulation.carried)
-        return {name: np.zeros((self.chunk, self.lanes, *x.shape), x.dtype) for name, x in carried.items()}
+        kept = picked(self._blank, self._kept)
+        return {name: np.zeros((self.chunk, self.lanes, *x.shape), x.dtype) for name, x in kept.items()}
 
     def _advance(
         self, parameters: Any, widths: Widths, forced: jax.Array, rows: Any, ctrl: jax.Array, reference: Any
     ) -> tuple[Any, Any]:
         """Every lane through one chunk of steps."""
         over_lanes = jax.vmap(self.program.call, in_axes=(0, None, 0, 0))
+        if self.simulation.shared:
+            over_lanes = _alone(self.program.call)
         carried = self.simulation.carried
+        ends = carried if self.simulation.ends is None else self.simulation.ends
+        forces = self.forces
 
         def computed(rows: Any, ctrl: jax.Array, before: Any) -> Any:
             state, gone, bad = rows
             lane, row = _stand_ins(gone)
             start = picked(state, carried)
-            start = {name: jnp.where(_over(forced, x), before[name], x) for name, x in start.items()}
+            if forces:
+                start = {name: jnp.where(_over(forced, x), before[name], x) for name, x in start.items()}
             start = {name: x[lane[:, None], row] for name, x in start.items()}
             taken = jax.tree.map(lambda x: x[lane], widths)
             state = over_lanes(taken, parameters, replaced(state, start), ctrl[lane[:, None], row])
-            seen = nonfinite_fields(state, self.simulation.pipeline, leading=2)
+            seen = jnp.stack([nonfinite(x, 2) for x in picked(state, self.leaves).values()], axis=-1)
             bad = jnp.where(gone[..., None], bad, seen)
-            lost = [nonfinite(x, 2) for x in picked(state, carried).values() if _floating(x)]
+            lost = [nonfinite(x, 2) for x in picked(state, ends).values() if _floating(x)]
             return state, gone | jnp.stack(lost).any(axis=0), bad
 
         def body(rows: Any, inputs: tuple[jax.Array, Any]) -> tuple[Any, Any]:
@@ -175,7 +190,7 @@ class Ensemble:
             state, gone, bad = rows
             after = {
                 name: jnp.where(_over(gone, x), jnp.nan, x) if _floating(x) else x
-                for name, x in picked(state, carried).items()
+                for name, x in picked(state, self._kept).items()
             }
             return rows, (bad, after)
 
@@ -285,7 +300,7 @@ class Ensemble:
         bad, after = jax.tree.map(lambda *parts: np.concatenate(parts)[:steps], *seen)
         first = {
             name: starts.get(name, np.broadcast_to(np.asarray(x), (self.lanes, *x.shape)))
-            for name, x in picked(self._blank, self.simulation.carried).items()
+            for name, x in picked(self._blank, self._kept).items()
         }
         return [
             Rollout(
@@ -340,8 +355,25 @@ def _disturbed(values: Array) -> Array:
     return np.asarray(values + signs * F32.unit_roundoff * np.maximum(np.abs(values), 1))
 
 
-def _repeated(state: Any, batch: int) -> Any:
-    return jax.tree.map(lambda x: jnp.asarray(np.broadcast_to(np.asarray(x), (batch, *np.shape(x)))), state)
+def _repeated(state: Any, batch: int, shared: Sequence[str]) -> Any:
+    repeated = jax.tree.map(
+        lambda x: jnp.asarray(np.broadcast_to(np.asarray(x), (batch, *np.shape(x)))), state
+    )
+    return replaced(repeated, picked(state, shared)) if shared else repeated
+
+
+def _alone(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call for one lane, which is no axis of it."""
+
+    def over_lanes(widths: Widths, parameters: Any, state: Any, ctrl: jax.Array) -> Any:
+        lane = call(jax.tree.map(lambda x: x[0], widths), parameters, _without_lane(state), ctrl[0])
+        return jax.tree.map(lambda x: x[None], lane)
+
+    return over_lanes
+
+
+def _without_lane(state: Any) -> Any:
+    return jax.tree.map(lambda x: x[0], state)
 
 
 def _dtypes(state: Any) -> list[Any]:

@@ -45,16 +45,7 @@ def nonfinite(leaf: jax.Array, leading: int) -> jax.Array:
     return ~jnp.isfinite(leaf).all(axis=tuple(range(leading, leaf.ndim)))
 
 
-def nonfinite_fields(state: Any, pipeline: Sequence[str], *, leading: int = 1) -> jax.Array:
-    """Per replay and leaf, true where a floating leaf of one replay holds NaN or infinity.
-
-    Args:
-        state: a pytree whose leaves all have the `leading` axes: lanes and replays.
-        pipeline: the order of the leaves.
-        leading: how many axes count replays.
-    """
-    return jnp.stack([nonfinite(leaf, leading) for _, leaf in floating_leaves(state, pipeline)], axis=-1)
-
-
 def _name(path: tuple[Any, ...]) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".").removeprefix("_impl.")
+    return (
+        jax.tree_util.keystr(path, simple=True, separator=".").removeprefix("_impl.").replace("._impl.", ".")
+    )

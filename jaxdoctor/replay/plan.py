@@ -9,6 +9,7 @@ from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.outcome import Parting, RolledInC, StepInC
 from jaxdoctor.facts.precision import F32, Precision
+from jaxdoctor.rollouts.saved_policy import SavedPolicy
 from jaxdoctor.workers.task import Task
 
 
@@ -30,6 +31,8 @@ class RecordPlan:
     """None: as many as the file of controls has."""
 
     seed: int
+    policy: SavedPolicy | None = None
+    """What drives an environment, as the command has read it; None: nothing is driven."""
 
 
 @dataclass(frozen=True, kw_only=True)

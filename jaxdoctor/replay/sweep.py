@@ -327,6 +327,9 @@ class _Sweeping:
             return
         self.aside = self.reference.aside or self.aside
         lanes = [lane for lane in dict.fromkeys(self.named.values()) if lane in self.parts]
+        if not self.ensemble.forces:
+            self._say()
+            return
         self.progress.stage("taking single steps from the x64 replay", FORCED_STEPS)
         rollouts = self.ensemble.roll_out(
             self.recording.part(FORCED_STEPS),

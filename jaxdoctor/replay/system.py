@@ -64,6 +64,19 @@ class Simulation:
     coordinates: str
     """The leaf whose coordinates tell when a replay has left another: radians or metres."""
 
+    ends: tuple[str, ...] | None = None
+    """Floating leaves of `carried` of which one that is not finite ends a replay; None: each of them does."""
+
+    kept: tuple[str, ...] | None = None
+    """The leaves whose values after every step are handed out; None: those of `carried`. Where fewer are kept
+    than carried, no single step can be taken from them.
+    """
+
+    shared: tuple[str, ...] = ()
+    """Leaves without an axis of replays, which a whole batch shares, as some of MuJoCo Warp's are. With such,
+    lanes run one after another, and `blank` holds them as they are.
+    """
+
     pipeline: tuple[str, ...] = ()
     """Floating leaves in the order in which a step computes them. One that is not listed counts as last."""
 
@@ -112,7 +125,7 @@ class System:
         UnsupportedModelError: it cannot be stepped in JAX.
     """
 
-    twin: Callable[[RecordPlan, Path], Twin] | None = None
+    twin: Callable[[RecordPlan, Path], Twin | None] | None = None
     """The same physics in MuJoCo's C engine, where there is such: it tells MJX's faults from the model's."""
 
 

@@ -10,7 +10,10 @@ from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
 from jaxdoctor.machine.card import HERE, card_named
 from jaxdoctor.probe.ask import MJX, Ask
 from jaxdoctor.probe.run import check, scenario_ask
-from jaxdoctor.rollouts.sources.function import Named, written
+from jaxdoctor.rollouts.source import find_source
+from jaxdoctor.rollouts.sources import environment, function
+from jaxdoctor.rollouts.sources.environment import EnvironmentNamed
+from jaxdoctor.rollouts.sources.function import Named
 
 EVERYWHERE = "all-"
 """Before a precision's name: every product is rounded, not only those that matrix units compute."""
@@ -45,15 +48,15 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         raise UsageError(
             f"both {entry.model} and --scenario {entry.scenario} were given", hint="give one of the two"
         )
-    if entry.controls is not None and not (entry.model or entry.scenario or entry.function):
+    if entry.controls is not None and not (entry.model or entry.scenario or entry.function or entry.env):
         raise UsageError("--controls were given and no model", hint="name the model that they drive")
-    named = _function(entry)
+    driven, named = _environment(entry), _function(entry)
     for card in entry.cards:
         if card != HERE:
             card_named(card)
     ask = Ask(
-        model=entry.model or ("" if named is None else written(named)),
-        subject=entry.model or entry.function or "",
+        model=_argument(entry, named, driven),
+        subject=entry.model or entry.function or entry.env or "",
         controls=entry.controls,
         steps=entry.steps if named is None else 1,
         replays=entry.replays,
@@ -72,8 +75,44 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
     )
     if entry.scenario is not None:
         ask = scenario_ask(ask, entry.scenario)
+    if driven is not None:
+        find_source(ask.model)
     check(ask)
     return ask
+
+
+def _argument(entry: ProbeEntry, named: Named | None, driven: EnvironmentNamed | None) -> str:
+    """What a source takes."""
+    if driven is not None:
+        return environment.written(driven)
+    return entry.model or ("" if named is None else function.written(named))
+
+
+def _environment(entry: ProbeEntry) -> EnvironmentNamed | None:
+    """The environment that a policy drives; None: none is named.
+
+    Raises:
+        UsageError: something is missing, or belongs to a model or a function.
+    """
+    if entry.env is None:
+        if entry.policy is None and entry.network is None:
+            return None
+        raise UsageError(
+            "--policy or --network were given and no environment", hint="name it with --env, such as brax:ant"
+        )
+    alien = {
+        entry.model or "": entry.model is not None,
+        "--scenario": entry.scenario is not None,
+        entry.function or "": entry.function is not None,
+        "--controls": entry.controls is not None,
+        "--engine warp": entry.engine != MJX,
+    }
+    for option, given in alien.items():
+        if given:
+            raise UsageError(
+                f"both --env {entry.env} and {option} were given", hint="give one of them: a policy drives it"
+            )
+    return environment.environment_named(entry.env, policy=entry.policy, network=entry.network)
 
 
 def _function(entry: ProbeEntry) -> Named | None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from jaxdoctor.errors import UsageError
+from jaxdoctor.rollouts.named import NAME
 from jaxdoctor.rollouts.source import Source
 
 ARGS, CHECK = " --args ", " --check "
-
-NAME = re.compile(r"(.+\.py|[A-Za-z_][\w.]*):[A-Za-z_][\w.]*")
-"""`file.py:function` or `package.module:function`."""
 
 SCENARIO = "scenario:"
 

@@ -1,0 +1,93 @@
+"""An environment as a system: what is recorded, stepped in a closed loop, and refused."""
+
+import numpy as np
+import pytest
+
+from jaxdoctor.errors import JaxdoctorError
+from jaxdoctor.replay.ensemble import Ensemble
+from jaxdoctor.replay.judge import judgement_of
+from jaxdoctor.replay.plan import Lane, RecordPlan
+from jaxdoctor.replay.system import system_of
+from jaxdoctor.rollouts.policy import read_policy
+from jaxdoctor.workers.progress import SILENT
+from tests.environments import CODE
+
+REPLAYS, STEPS = 4, 12
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    (tmp_path / "train.py").write_text(CODE)
+
+    def record(name):
+        plan = RecordPlan(
+            model=f"--env {tmp_path}/train.py:{name}",
+            controls=None,
+            replays=REPLAYS,
+            steps=STEPS,
+            seed=0,
+            policy=read_policy(None),
+        )
+        system = system_of(plan.model)
+        return plan, system, *system.record(plan, tmp_path, SILENT)
+
+    return record
+
+
+def rolled(recorded, tmp_path, name, lanes):
+    plan, system, recording, _ = recorded(name)
+    ensemble = Ensemble(system.load(plan, tmp_path), batch=REPLAYS, lanes=len(lanes), chunk=STEPS)
+    return ensemble, ensemble.roll_out(recording, lanes)
+
+
+def test_a_closed_loop_at_two_widths(recorded, tmp_path):
+    ensemble, (full, narrow) = rolled(recorded, tmp_path, "point", [Lane(), Lane(bits=1)])
+
+    assert [site.place for site in ensemble.program.sites], "the policy's layers are part of what is rounded"
+    assert not full.bad.any()
+    seen = full.states["next_observation"]
+    assert seen.shape == (STEPS + 1, REPLAYS, 2)
+    assert (seen[0] == narrow.states["next_observation"][0]).all(), "every lane starts from the same reset"
+    assert (full.states["action"][-1] != narrow.states["action"][-1]).any()
+
+
+def test_the_physics_that_breaks_is_named_with_its_step(recorded, tmp_path):
+    _, (rollout,) = rolled(recorded, tmp_path, "Blind", [Lane()])
+    judged = judgement_of(Lane(), [rollout], replays=REPLAYS)
+
+    assert (judged.failed, judged.first_bad_step, judged.first_bad_field) == (REPLAYS, 5, "state.data")
+
+
+def test_gymnax_is_driven_by_one_of_several_choices(recorded, tmp_path):
+    _, (rollout,) = rolled(recorded, tmp_path, "choice", [Lane()])
+
+    assert set(np.unique(rollout.states["action"][1:])) <= {0, 1, 2}
+    assert not rollout.bad.any()
+
+
+def test_a_model_that_a_function_makes_is_replayed_as_a_model(recorded, tmp_path):
+    plan, system, recording, facts = recorded("model")
+
+    assert recording.qpos.shape == (REPLAYS, 1)
+    assert facts.path == plan.model.removeprefix("--env ")
+    assert system.load(plan, tmp_path).coordinates == "qpos"
+    assert system.twin(plan, tmp_path).model.nq == 1
+
+
+def test_an_environment_has_no_twin_in_c(recorded, tmp_path):
+    plan, system, *_ = recorded("point")
+
+    assert system.twin(plan, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Floats", "step of .*Floats cannot be traced: ConcretizationTypeError"),
+        ("Forgets", r"returns another state than its reset, at .*steps"),
+        ("Prints", "prints, or calls Python from its program"),
+    ],
+)
+def test_a_step_that_cannot_be_replayed_is_told(recorded, name, message):
+    with pytest.raises(JaxdoctorError, match=message):
+        recorded(name)
