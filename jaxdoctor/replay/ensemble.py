@@ -8,7 +8,7 @@ row makes a batch of 16 MJX steps 33 times slower. Where no row is healthy any m
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
