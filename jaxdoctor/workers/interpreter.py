@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,18 @@ CHECK_SECONDS = 30.0
 CHECK = """
 import sys
 print('%d %d' % sys.version_info[:2])
-import importlib.util
+import importlib.metadata, importlib.util
 print(importlib.util.find_spec('jax') is not None)
+try:
+    print(importlib.metadata.version('jaxlib'))
+except importlib.metadata.PackageNotFoundError:
+    pass
 """
 
 SCAN_ANYWAY = "checkpoints can be scanned without it"
 
 _chosen: str | None = None
+_chosen_jaxlib: str | None = None
 
 
 def choose(python: str | None) -> None:
@@ -43,14 +49,24 @@ def choose(python: str | None) -> None:
     Raises:
         UsageError: it cannot be started, is too old, or has no jax.
     """
-    global _chosen  # noqa: PLW0603 (one command, one environment that it examines)
+    global _chosen, _chosen_jaxlib
     named = python or os.environ.get(VARIABLE)
-    _chosen = None if not named else _checked(named)
+    _chosen, _chosen_jaxlib = (None, None) if not named else _checked(named)
 
 
 def chosen() -> str:
     """The Python that is examined."""
     return _chosen or sys.executable
+
+
+def jaxlib() -> str | None:
+    """The version of jaxlib that is examined."""
+    if _chosen is not None:
+        return _chosen_jaxlib
+    try:
+        return metadata.version("jaxlib")
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def is_another() -> bool:
@@ -85,7 +101,7 @@ def _prefix(python: str) -> str:
     return sys.prefix if python == sys.executable else str(Path(python).parent.parent)
 
 
-def _checked(named: str) -> str:
+def _checked(named: str) -> tuple[str, str | None]:
     path = Path(named).expanduser()
     if path.is_dir():
         path = path / "bin" / "python"
@@ -115,7 +131,7 @@ def _checked(named: str) -> str:
     return _able(named, str(path), done.stdout.split())
 
 
-def _able(named: str, path: str, answer: list[str]) -> str:
+def _able(named: str, path: str, answer: list[str]) -> tuple[str, str | None]:
     if len(answer) < 2 or not all(part.isdigit() for part in answer[:2]):  # noqa: PLR2004 (major and minor)
         raise UsageError(f"{named} is no Python", hint=f"name an interpreter: venv/bin/python; {SCAN_ANYWAY}")
     version = (int(answer[0]), int(answer[1]))
@@ -124,12 +140,12 @@ def _able(named: str, path: str, answer: list[str]) -> str:
             f"{named} is Python {version[0]}.{version[1]}, older than {OLDEST[0]}.{OLDEST[1]}",
             hint=f"JAX itself needs a newer one for what is examined here; {SCAN_ANYWAY}",
         )
-    if answer[2:] != ["True"]:
+    if answer[2:3] != ["True"]:
         raise UsageError(
             f"{named} has no jax",
             hint=f"name the Python of the environment in which you train; {SCAN_ANYWAY}",
         )
-    return path
+    return path, next(iter(answer[3:]), None)
 
 
 def _clean(environ: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,9 @@ import subprocess
 import sys
 import time
 
+import pytest
+
+from jaxdoctor.workers import cache
 from jaxdoctor.workers.cache import COMPILED, cache_folder, cache_variables, prune
 
 
@@ -50,49 +53,30 @@ def test_a_folder_that_is_not_there_is_pruned_in_peace(tmp_path):
 
 
 COMPILE = """
-import time
+import sys, time
+from jaxdoctor.workers import interpreter
 from jaxdoctor.workers.cache import cache_variables
 from jaxdoctor.workers.task import Task
 from jaxdoctor.workers.worker import run
-task = Task("tests.workers.test_cache:compile_something", users_code=True)
+interpreter.choose(sys.argv[1] if sys.argv[1:] else None)
+task = Task("tests.workers.compiling:compile_something", users_code=True)
 print(run(task(), environment=cache_variables(wanted=True), deadline=time.monotonic() + 100))
 """
 
 
-def compile_something(*, progress):
-    """How often JAX asked its persistent cache, and how often that had the program."""
-    sys.modules["filelock"] = None  # as a plain install is, whatever the tests' environment holds
-    import jax
-    import jax.numpy as jnp
-    from jax import monitoring
-
-    seen = {"hits": 0, "asked": 0}
-
-    def count(event, **_):
-        if event == "/jax/compilation_cache/cache_hits":
-            seen["hits"] += 1
-        if event == "/jax/compilation_cache/compile_requests_use_cache":
-            seen["asked"] += 1
-
-    monitoring.register_event_listener(count)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.jit(lambda x: jnp.linalg.cholesky(x @ x.T + jnp.eye(8)))(jnp.ones((8, 8))).block_until_ready()
-    return seen
+def compiled_twice(cache_home, *python):
+    """What two workers saw of their cache, one after the other, each of a command of its own."""
+    variables = {**os.environ, "XDG_CACHE_HOME": str(cache_home)}
+    variables.pop(COMPILED, None)
+    command = [sys.executable, "-c", COMPILE, *python]
+    for _ in range(2):
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+        yield ast.literal_eval(done.stdout)
 
 
 def test_the_second_worker_finds_what_the_first_compiled(tmp_path):
     """In an environment without filelock, as a plain install is: the promise, seen from outside."""
-    variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    variables.pop(COMPILED, None)
-
-    first, second = (
-        ast.literal_eval(
-            subprocess.run(
-                [sys.executable, "-c", COMPILE], env=variables, capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for _ in range(2)
-    )
+    first, second = compiled_twice(tmp_path)
 
     assert first["hits"] == 0
     assert second["hits"] == second["asked"] > 0
@@ -116,6 +100,15 @@ def test_without_a_cache_none_is_used(monkeypatch):
     monkeypatch.setenv(COMPILED, "/somewhere")
 
     assert cache_variables(wanted=False) == {COMPILED: None}
+
+
+@pytest.mark.parametrize(("jaxlib", "kept"), [("0.5.3", False), ("0.6.2", True), (None, False)])
+def test_a_jaxlib_that_dies_of_what_it_kept_keeps_nothing(tmp_path, monkeypatch, jaxlib, kept):
+    monkeypatch.delenv(COMPILED, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cache, "jaxlib", lambda: jaxlib)
+
+    assert (cache_variables(wanted=True)[COMPILED] is not None) is kept
 
 
 def test_a_folder_that_cannot_be_made_means_no_cache(tmp_path, monkeypatch):

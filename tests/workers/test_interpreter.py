@@ -1,5 +1,6 @@
 """The environment that is examined: another Python's packages, reached without installing anything there."""
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -79,6 +80,17 @@ def test_the_variable_stands_for_the_option(patient, monkeypatch):
 
     assert interpreter.chosen() == str(patient / "bin" / "python")
     monkeypatch.delenv(interpreter.VARIABLE)
+
+
+def test_the_jaxlib_that_is_examined_is_that_environments(patient):
+    assert interpreter.jaxlib() == importlib.metadata.version("jaxlib")
+    (packages,) = (patient / "lib").glob("python*/site-packages")
+    (packages / "jaxlib-0.5.3.dist-info").mkdir()
+    (packages / "jaxlib-0.5.3.dist-info" / "METADATA").write_text("Name: jaxlib\nVersion: 0.5.3\n")
+
+    interpreter.choose(str(patient / "bin" / "python"))
+
+    assert interpreter.jaxlib() == "0.5.3"
 
 
 def test_without_a_choice_it_is_our_own(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.paths import ROOT
+from tests.workers.test_cache import compiled_twice
 
 NEEDED = ("jax", "mujoco", "mujoco-mjx", "numpy")
 
@@ -81,6 +82,13 @@ def test_an_update_is_traced_there(patient):
 
     assert done.returncode == 1, done.stderr
     assert {"JD501", "JD506"} <= {finding["code"] for finding in json.loads(done.stdout)["findings"]}
+
+
+def test_what_was_compiled_there_is_found_there_again(patient, tmp_path):
+    first, second = compiled_twice(tmp_path, str(patient))
+
+    assert first["hits"] == 0
+    assert second["hits"] == second["asked"] > 0
 
 
 @pytest.mark.slow
