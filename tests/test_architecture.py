@@ -13,7 +13,8 @@ ROOT = Path(jaxdoctor.__file__).parent
 ROOMS = (
     # A room imports only from rooms of earlier rows, and from itself.
     ("errors",),
-    ("registry", "facts", "workers"),
+    ("registry", "facts"),
+    ("workers",),
     ("programs",),
     ("models",),
     ("machine", "rules", "storage", "command"),
