@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from jaxdoctor import __version__
+from jaxdoctor.arguments import PlainCommand, PlainGroup
 from jaxdoctor.command import COMMANDS
 from jaxdoctor.errors import BUG, INTERRUPTED, TERMINATED, JaxdoctorError, interruption, terminated
 
@@ -64,6 +65,7 @@ def build(wanted: str | None = None) -> typer.Typer:
     # Drawing help with Rich takes as long as everything else that `--help` does.
     app = typer.Typer(
         name="jaxdoctor",
+        cls=PlainGroup,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
@@ -73,9 +75,13 @@ def build(wanted: str | None = None) -> typer.Typer:
     app.callback()(_root)
     for name in [wanted] if wanted in COMMANDS.names() else COMMANDS.names():
         command = COMMANDS.load(name)
-        app.command(name=name, short_help=command.summary, epilog=command.epilog, context_settings=HELP)(
-            command.run
-        )
+        app.command(
+            name=name,
+            cls=PlainCommand,
+            short_help=command.summary,
+            epilog=command.epilog,
+            context_settings=HELP,
+        )(command.run)
     return app
 
 

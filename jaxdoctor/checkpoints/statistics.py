@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,8 +17,8 @@ from jaxdoctor.facts.statistics import Statistics
 SMALL_BYTES = 64 << 10
 """A leaf up to this size is read whole; of a larger one, as many bytes are sampled."""
 
-BLOCK_ELEMENTS = 64 << 10
-"""Elements looked at together: both passes over them stay in a core's own cache."""
+BLOCK_ELEMENTS = 256 << 10
+"""Elements looked at together: the second pass finds them in a cache, and there are few calls."""
 
 DETAILED = 16 << 10
 """Elements of a leaf whose zeros, subnormals and mantissas are looked at."""
@@ -161,24 +162,36 @@ class _IEEE:
     """
 
     def __init__(self, dtype: str) -> None:
+        import numpy as np
+
+        bits = dtype_named(dtype).bits
+        self.dtype = dtype
         self.exponent = EXPONENTS[dtype]
-        self.sign = 1 << (dtype_named(dtype).bits - 1)
-        self.bits = dtype_named(dtype).bits
+        self.sign = 1 << (bits - 1)
+        self.bits = bits
+        self.signed, self.unsigned = np.dtype(f"int{bits}"), np.dtype(f"uint{bits}")
+        self.largest, self.least = np.maximum.reduce, np.minimum.reduce
 
     def __call__(self, block: Any, tally: _Tally) -> None:
-        positive = int(block.view(f"int{self.bits}").max())
-        negative = int(block.view(f"uint{self.bits}").max())
+        signed, unsigned = block.view(self.signed), block.view(self.unsigned)
+        positive, negative = int(self.largest(signed)), int(self.largest(unsigned))
         if positive >= self.exponent or negative >= self.sign + self.exponent:
             _look_slowly(block, tally)
             return
-        high = positive if positive >= 0 else int(block.view(f"uint{self.bits}").min())
-        low = negative if negative >= self.sign else int(block.view(f"int{self.bits}").min())
-        tally.widen(self._number(low, block.dtype), self._number(high, block.dtype))
+        high = positive if positive >= 0 else int(self.least(unsigned))
+        low = negative if negative >= self.sign else int(self.least(signed))
+        tally.widen(self.number(low), self.number(high))
 
-    def _number(self, bits: int, dtype: Any) -> float:
-        import numpy as np
+    def number(self, bits: int) -> float:
+        """The float of those bits."""
+        if self.dtype == "bfloat16":
+            return float(struct.unpack("<f", struct.pack("<I", bits << 16))[0])
+        as_float, as_integer = PACKED[self.bits]
+        return float(struct.unpack(as_float, struct.pack(as_integer, bits))[0])
 
-        return float(np.array([bits], f"uint{self.bits}").view(dtype)[0])
+
+PACKED = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
+"""How `struct` calls the IEEE floats of so many bits, and the integers of as many."""
 
 
 def _look_slowly(block: Any, tally: _Tally) -> None:
@@ -212,7 +225,9 @@ def _keep(block: Any, tally: _Tally) -> None:
 
 def _statistics(tally: _Tally, dtype: str, size: int) -> Statistics:
     low, high = tally.minimum, tally.maximum
-    statistics = Statistics(
+    nonfinite = tally.nan + tally.positive_infinity + tally.negative_infinity
+    largest = None if low is None else max(abs(low), abs(high))
+    return Statistics(
         size=size,
         seen=tally.seen,
         nan=tally.nan,
@@ -222,63 +237,58 @@ def _statistics(tally: _Tally, dtype: str, size: int) -> Statistics:
         first_nonfinite=tally.first_nonfinite if tally.seen == size else None,
         minimum=low,
         maximum=high,
-        largest_magnitude=None if low is None else max(abs(low), abs(high)),
+        largest_magnitude=largest,
+        **_details(tally.kept, dtype, largest or 0, finite=not nonfinite),
     )
-    return _with_details(statistics, tally.kept, dtype)
 
 
-def _with_details(statistics: Statistics, kept: list[Any], dtype: str) -> Statistics:
-    """Adds what a bounded sample shows of zeros, signs, subnormals and mantissas."""
+def _details(kept: list[Any], dtype: str, largest: float, *, finite: bool) -> dict[str, Any]:
+    """What a bounded sample shows of zeros, signs, subnormals and mantissas: fields of `Statistics`.
+
+    `largest` is the largest magnitude of the whole leaf, and `finite` whether all of it is.
+    """
     import numpy as np
 
     known = dtype_named(dtype)
     if not kept:
-        return statistics
+        return {}
     values = np.concatenate(kept) if len(kept) > 1 else kept[0]
-    statistics = replace(statistics, fingerprint=hash(values.tobytes()))
+    seen: dict[str, Any] = {"fingerprint": hash(values.tobytes())}
     if known.kind not in {"float", "int"}:
-        return statistics
+        return seen
     if dtype not in LOW_BITS and known.kind == "float":
         values = values.astype("float32")
-    counted = replace(
-        statistics,
-        sampled=len(values),
-        zeros=int((values == 0).sum()),
-        negatives=int((values < 0).sum()),
-    )
+    seen["sampled"] = len(values)
+    seen["zeros"] = len(values) - int(np.count_nonzero(values))
+    seen["negatives"] = int(np.count_nonzero(values < 0))
     if known.kind == "float":
-        counted = _with_magnitudes(counted, values)
+        seen |= _magnitudes(values, finite=finite)
     if dtype not in LOW_BITS:
-        return counted
+        return seen
     subnormal = (np.abs(values) < np.finfo(values.dtype).tiny) & (values != 0)
-    subnormals = int(subnormal.sum())
-    distinct, clear = _low_bits(values, dtype)
-    odd = bool(subnormals or statistics.nonfinite) or (statistics.largest_magnitude or 0) > LARGEST_ORDINARY
-    return replace(
-        counted,
-        subnormals=subnormals,
-        distinct=distinct,
-        low_bits_clear=clear,
-        byte_swapped=odd and _byte_swapped(values),
-    )
+    seen["subnormals"] = int(np.count_nonzero(subnormal))
+    seen["distinct"], seen["low_bits_clear"] = _low_bits(values, dtype)
+    odd = seen["subnormals"] or not finite or largest > LARGEST_ORDINARY
+    seen["byte_swapped"] = bool(odd) and _byte_swapped(values)
+    return seen
 
 
-def _with_magnitudes(statistics: Statistics, values: Any) -> Statistics:
-    """Adds the 99th percentile of the magnitudes and the root mean square."""
+def _magnitudes(values: Any, *, finite: bool) -> dict[str, float]:
+    """The 99th percentile of the magnitudes and the root mean square."""
     import numpy as np
 
-    magnitudes = np.abs(values[np.isfinite(values)] if statistics.nonfinite else values)
+    magnitudes = np.abs(values if finite else values[np.isfinite(values)])
     if not len(magnitudes):
-        return statistics
+        return {}
     largest = float(magnitudes.max())
     if len(magnitudes) == 1 or not largest:
-        return replace(statistics, typical=largest, rms=largest)
+        return {"typical": largest, "rms": largest}
     place = int(TYPICAL * (len(magnitudes) - 1))
     # Of the largest one, so that no square overflows and none that counts underflows.
     shares = magnitudes / magnitudes.dtype.type(largest)
     rms = largest * math.sqrt(float(shares @ shares) / len(shares))
     magnitudes.partition(place)
-    return replace(statistics, typical=float(magnitudes[place]), rms=rms)
+    return {"typical": float(magnitudes[place]), "rms": rms}
 
 
 def _byte_swapped(values: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -38,7 +39,10 @@ class Values:
     """How to read a leaf's elements in bounded memory. Arrays are NumPy's, flat, in the leaf's own dtype."""
 
     stream: Callable[[], Iterator[Any]]
-    """All elements in the order of the file, in pieces of a few MiB. May be left early."""
+    """All elements in the order of the file, in pieces of at most a few MiB. May be left early.
+
+    A piece may be overwritten when the next one is asked for: what is to be kept is copied.
+    """
 
     sample: Callable[[int], Any]
     """At most that many bytes of elements, from as many places as the format lets one reach cheaply.
@@ -122,6 +126,7 @@ class Leaf:
         return 1 if names & FIRST_MOMENTS else None
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def words(path: str) -> tuple[str, ...]:
     """The names in a leaf's path, in lower case."""
     return tuple(name for name in BETWEEN_NAMES.split(path.lower()) if name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
-from jaxdoctor.facts.leaf import Leaf, Role
+from jaxdoctor.facts.leaf import Leaf, Role, words
 
 WORDS = re.compile(r"[_\-.]+")
 
@@ -28,7 +29,12 @@ BIASES = frozenset({"bias", "biases", "beta", "b"})
 
 def name_words(leaf: Leaf) -> frozenset[str]:
     """The single words of all names in the path: {"ema", "params", "hidden", "0", "kernel"}."""
-    return frozenset(word for name in leaf.names for word in WORDS.split(name) if word)
+    return _single_words(leaf.path)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _single_words(path: str) -> frozenset[str]:
+    return frozenset(word for name in words(path) for word in WORDS.split(name) if word)
 
 
 def is_average(leaf: Leaf) -> bool:

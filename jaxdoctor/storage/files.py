@@ -111,6 +111,11 @@ def open_regular(path: Path, *, root: Path | None = None) -> BinaryIO:
     Raises:
         DamagedError: it is missing, is no regular file, a link leads out, or it may not be read.
     """
+    return os.fdopen(open_descriptor(path, root=root), "rb", buffering=0)
+
+
+def open_descriptor(path: Path, *, root: Path | None = None) -> int:
+    """The same as a bare descriptor, which the caller closes."""
     real = follow(path, root=root)
     try:
         _insist_regular(path, os.lstat(real))
@@ -118,25 +123,30 @@ def open_regular(path: Path, *, root: Path | None = None) -> BinaryIO:
         descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except (OSError, ValueError) as error:
         raise _refusal(path, error) from error
-    file = os.fdopen(descriptor, "rb", buffering=0)
     try:
         _insist_regular(path, os.fstat(descriptor))
     except BaseException:
-        file.close()
+        os.close(descriptor)
         raise
-    return file
+    return descriptor
+
+
+HELD_WHOLE = 64 << 10
+"""Bytes of a file that is read at once when it is opened."""
 
 
 class Opened:
     """A regular file that is open for reading, and is closed with the last that refers to it."""
 
-    __slots__ = ("descriptor", "name", "root")
+    __slots__ = ("content", "descriptor", "name", "root")
 
     def __init__(self, path: Path, root: Path | None) -> None:
-        with open_regular(path, root=root) as file:
-            self.descriptor = os.dup(file.fileno())
+        self.descriptor = open_descriptor(path, root=root)
         self.name = path
         self.root = root
+        small = os.fstat(self.descriptor).st_size <= HELD_WHOLE
+        self.content = os.pread(self.descriptor, HELD_WHOLE, 0) if small else b""
+        """All of a small file, whose parts would be read one by one otherwise."""
 
     def fileno(self) -> int:
         """Its descriptor."""
@@ -180,6 +190,9 @@ def read_exactly(file: BinaryIO | Opened, offset: int, size: int, budget: Budget
     Raises:
         TruncatedError: the file ends before; told before anything is allocated.
     """
+    if isinstance(file, Opened) and 0 <= offset <= offset + size <= len(file.content):
+        budget.count(size)
+        return file.content[offset : offset + size]
     stored = os.fstat(file.fileno()).st_size
     if offset < 0 or size < 0 or offset + size > stored:
         name = getattr(file, "name", "the file")
@@ -197,6 +210,25 @@ def read_exactly(file: BinaryIO | Opened, offset: int, size: int, budget: Budget
         offset += len(part)
         size -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_into(file: Opened, offset: int, room: memoryview, budget: Budget) -> None:
+    """Fills the memory with the bytes from `offset` on.
+
+    Raises:
+        TruncatedError: the file ends before.
+    """
+    if 0 <= offset <= offset + len(room) <= len(file.content):
+        budget.count(len(room))
+        room[:] = file.content[offset : offset + len(room)]
+        return
+    while room:
+        size = os.preadv(file.fileno(), [room], offset)
+        if not size:
+            raise TruncatedError("the file became shorter while it was read")
+        budget.count(size)
+        offset += size
+        room = room[size:]
 
 
 def read_whole(path: Path, budget: Budget, *, limit: int, root: Path | None = None) -> bytes:

@@ -12,10 +12,10 @@ from jaxdoctor.facts.leaf import Values
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import TruncatedError
 from jaxdoctor.storage.elements import Element
-from jaxdoctor.storage.files import opened, read_exactly
+from jaxdoctor.storage.files import opened, read_exactly, read_into
 
 PIECE = 1 << 20
-"""Bytes of one piece of a stream: small enough to stay in a core's own cache."""
+"""Bytes of one piece of a stream: small enough to stay in a cache, and few enough calls."""
 
 PLACES = 8
 """Places of an array that a sample looks at."""
@@ -49,9 +49,13 @@ def _stream(stored: Range, budget: Budget) -> Iterator[Any]:
     left = stored.elements * stored.kind.width
     file = opened(stored.path, budget, root=stored.root)
     _insist_whole(stored, os.fstat(file.fileno()).st_size)
+    budget.allow(PIECE, "a part of a file")
+    # New memory for each piece would take longer to be mapped than the file to be read.
+    room = memoryview(bytearray(min(left, PIECE)))
     offset = stored.offset
     while left:
-        piece = read_exactly(file, offset, min(left, PIECE), budget)
+        piece = room[: min(left, PIECE)]
+        read_into(file, offset, piece, budget)
         offset += len(piece)
         left -= len(piece)
         yield np.frombuffer(piece, kind)
