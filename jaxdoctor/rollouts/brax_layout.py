@@ -8,11 +8,12 @@ https://github.com/google/brax/blob/main/brax/training/networks.py
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxdoctor.errors import UnreadableError, UsageError
+from jaxdoctor.errors import UnknownNameError, UnreadableError, UsageError
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.rollouts.saved_policy import Keys, SavedPolicy, StoredArray
 
 NORMALISER, POLICY = "0", "1"
@@ -32,9 +33,23 @@ BODY, HEAD, SPREAD = "MLP_0", "Dense_0", "Dense_1"
 DEFAULTS = {
     "ppo": {"activation": "swish", "policy_obs_key": "state"},
     "sac": {"activation": "relu", "policy_obs_key": ""},
-    "bc": {"activation": "swish", "policy_obs_key": ""},
 }
-"""What Brax's own makers of networks take where nobody says more."""
+"""What Brax's own makers of networks take where nobody says more, by the name of the agent."""
+
+AGENT = "agent"
+"""The key under which a configuration has the agent's name: ours, beside Brax's."""
+
+PREFIX = "brax:"
+"""How `--network` says a network of Brax's: brax:ppo, brax:sac,activation=elu."""
+
+STATED = (
+    "activation", "policy_obs_key", "distribution_type", "noise_std_type", "state_dependent_std",
+    "mean_clip_scale", "normalize_observations",
+)  # fmt: skip
+"""What can be said of it, as Brax calls it."""
+
+SPECIFIED = {"shape", "dtype"}
+"""What a trainer of Brax's writes of an observation instead of its size."""
 
 OTHERS = "Brax's networks of dense layers are rebuilt; for any other say --network module:function"
 
@@ -66,8 +81,53 @@ class BraxNetwork:
     """Means are clipped smoothly at this magnitude."""
 
 
-def described(config: Mapping[str, Any], name: str, kind: str = "ppo") -> BraxNetwork:
-    """The network that a configuration of Brax's `checkpoint.network_config` describes.
+def is_stated(network: str) -> bool:
+    """Whether `--network` says a network of Brax's."""
+    return network.startswith(PREFIX)
+
+
+def stated(network: str) -> dict[str, Any]:
+    """The configuration that "brax:ppo,activation=elu" states.
+
+    Raises:
+        UsageError: there is no such agent, or nothing of that name can be said.
+    """
+    agent, *options = network.removeprefix(PREFIX).split(",")
+    if agent not in DEFAULTS:
+        raise UnknownNameError("network of Brax", agent, DEFAULTS)
+    said = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if name not in STATED or not equals:
+            raise UsageError(
+                f"{option!r} in --network {network} says nothing of a network",
+                hint=f"write NAME=VALUE with one of {', '.join(STATED)}",
+            )
+        said[name] = _value(value)
+    normalises = said.pop("normalize_observations", True)
+    return {AGENT: agent, "normalize_observations": normalises, "network_factory_kwargs": said}
+
+
+def _value(text: str) -> Any:
+    """True and false, numbers, and text."""
+    if text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def needed(leaves: Iterable[Leaf]) -> Iterator[Leaf]:
+    """Of a saved tree what the policy computes with: no critic, no count."""
+    for leaf in leaves:
+        keys = tuple(leaf.path.split("/"))
+        if keys[:1] == (POLICY,) or keys[:2] in {MEAN, STD}:
+            yield leaf
+
+
+def described(config: Mapping[str, Any], name: str) -> BraxNetwork:
+    """The network that a configuration of Brax's `checkpoint.network_config` describes, with its agent.
 
     Raises:
         UnreadableError: it is no such configuration.
@@ -75,7 +135,7 @@ def described(config: Mapping[str, Any], name: str, kind: str = "ppo") -> BraxNe
     """
     factory = config.get("network_factory_kwargs", {})
     try:
-        return _described(config, {**DEFAULTS[kind], **factory}, name)
+        return _described(config, {**DEFAULTS[config[AGENT]], **factory}, name)
     except (TypeError, ValueError, AttributeError, KeyError) as error:
         raise UnreadableError(
             f"the network configuration of {name} cannot be meant: {error}",
@@ -108,6 +168,8 @@ def _described(config: Mapping[str, Any], factory: Mapping[str, Any], name: str)
 def numbers(size: Any, key: str | None = None) -> int | None:
     """How many numbers an observation of this size has, of several the one of that key; None: not told."""
     if isinstance(size, Mapping):
+        if set(size) == SPECIFIED:
+            return numbers(size["shape"])
         return numbers(size[key]) if key in size else None
     if isinstance(size, int):
         return size

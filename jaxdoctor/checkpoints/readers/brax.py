@@ -13,35 +13,13 @@ from typing import Any
 
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.storage.budget import Budget
-from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import noted
-from jaxdoctor.storage.files import first_bytes
 from jaxdoctor.storage.json_text import read_json
 from jaxdoctor.storage.notes import Notes
+from jaxdoctor.storage.orbax.brax import CONFIG, LARGEST_CONFIG, RUN_CONFIG, is_brax
 from jaxdoctor.storage.orbax.checkpoints import read_checkpoint
-from jaxdoctor.storage.orbax.places import TREE, is_item, names
-
-CONFIG = "_network_config.json"
-"""How the names of Brax's config files end: ppo_, sac_, bc_."""
-
-RUN_CONFIG = "config.json"
-"""What the saver calls it unless a trainer says more; Playground keeps one for the whole run."""
-
-NORMALIZER = (b"\"('0', 'count'", b"\"('0', 'summed_variance'", b"\"('0', 'std'")
-"""Keys of a tree whose first element is Brax's running statistics, as Playground's notebooks save it too."""
-
-HEAD = 1 << 16
-LARGEST_CONFIG = 1 << 20
-
-
-def _recognizes(found: Candidate) -> bool:
-    if not is_item(found):
-        return False
-    if any(name.endswith(CONFIG) for name in found.entries):
-        return True
-    head = first_bytes(found.path / TREE, HEAD)
-    return all(key in head for key in NORMALIZER)
+from jaxdoctor.storage.orbax.places import names
 
 
 def _read(path: Path, budget: Budget) -> Contents:
@@ -69,4 +47,4 @@ def _configs(path: Path, budget: Budget, notes: Notes) -> dict[str, Any]:
     return found
 
 
-READER = Reader(recognizes=_recognizes, read=_read, order=30, folders=True)
+READER = Reader(recognizes=is_brax, read=_read, order=30, folders=True)

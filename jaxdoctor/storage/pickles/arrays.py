@@ -87,7 +87,8 @@ def numpy_or_jax(made: Made, blob: Blob, budget: Budget) -> Array | None:  # noq
         return _from_state(made.state, blob, budget)
     if is_numpy(made.callee, "_frombuffer"):
         content, kind, axes = _first(made.arguments, 3)
-        return _array(kind, axes, content, blob, budget)
+        found = _array(kind, axes, content, blob, budget)
+        return _columns_first(found) if made.arguments[3:4] == ("F",) else found
     if is_numpy(made.callee, "scalar"):
         kind, content = _first(made.arguments, 2)
         return _array(kind, (), content, blob, budget)
@@ -139,10 +140,18 @@ def _first(arguments: Any, count: int) -> tuple[Any, ...]:
 
 def _from_state(state: tuple[Any, ...], blob: Blob, budget: Budget) -> Array:
     """NumPy's state is (version, shape, dtype, is_fortran, content), in old files without the version."""
-    *_, axes, kind, _, content = (None, None, *state) if len(state) >= 4 else (None,) * 4  # noqa: PLR2004
+    *_, axes, kind, fortran, content = (None, None, *state) if len(state) >= 4 else (None,) * 5  # noqa: PLR2004
     if axes is None:
         raise CorruptError("an array without its state")
-    return _array(kind, axes, content, blob, budget)
+    found = _array(kind, axes, content, blob, budget)
+    return _columns_first(found) if fortran is True else found
+
+
+def _columns_first(array: Array) -> Array:
+    """An array in Fortran's order: with several axes the order of the file is not the array's own."""
+    if array.values is None or len(array.shape) < 2:  # noqa: PLR2004 (a single axis has one order)
+        return array
+    return replace(array, values=replace(array.values, in_order=False))
 
 
 def _array(kind: Any, axes: Any, content: Any, blob: Blob, budget: Budget) -> Array:
