@@ -121,6 +121,14 @@ def probe(
     batch: Annotated[
         int | None, typer.Option("--batch", help="Replays in one program: best the batch of the real run.")
     ] = None,
+    training_batch: Annotated[
+        int | None,
+        typer.Option(
+            "--training-batch",
+            metavar="N",
+            help="Environments that your run steps at once: says whether their memory fits the card.",
+        ),
+    ] = None,
     card: Annotated[
         str,
         typer.Option(
@@ -238,6 +246,7 @@ def probe(
         steps=steps,
         replays=replays,
         batch=batch,
+        training_batch=training_batch,
         seed=seed,
         precision=tuple(precision or ()),
         cache=cache,

@@ -43,6 +43,9 @@ class ProbeEntry:
     steps: int | None = None
     replays: int | None = None
     batch: int | None = None
+    training_batch: int | None = None
+    """Environments that the run steps at once."""
+
     seed: int = 0
     precision: tuple[str, ...] = ()
     time_limit: float | None = None

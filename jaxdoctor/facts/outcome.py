@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.cure import Cure
+from jaxdoctor.facts.memory import Memory
 from jaxdoctor.facts.trial import Trial
 
 
@@ -195,6 +196,23 @@ class Outcome:
 
     timestep: float | None = None
     """Seconds of simulated time per step."""
+
+    behaviour_bits: int | None = None
+    """The smallest width from which on replays stay with those at x64 at least half as long as float32's do.
+
+    None: it was not looked for."""
+
+    rounded: int | None = None
+    """How many of its products run on matrix units; None: not known."""
+
+    memory: Memory | None = None
+    """What a replay takes of it; None: nothing was compiled."""
+
+    timed_on: str | None = None
+    """The device whose times the native trials have, where it is not the one that is judged."""
+
+    float64_rate: float | None = None
+    """The judged card's published rate of float64, as a share of that of float32."""
 
     products: tuple[str, ...] = ()
     """Lines of code whose products the emulation rounds: "mujoco/mjx/_src/support.py:67 (make_m)"."""

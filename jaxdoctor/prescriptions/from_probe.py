@@ -53,23 +53,20 @@ def _x64(outcome: Outcome, because: tuple[str, ...]) -> Setting:
     trial = _native(outcome, "f64")
     full = _native(outcome, F32.name)
     times = _times(trial, full)
-    ratio = None
-    if times is not None and trial is not None and full is not None:
-        ratio = f"{times:.1f} x the time per step of float32 on this machine{_more_memory(trial, full)}"
+    parts = [
+        None if times is None else f"{times:.1f} x the time per step of float32 on this machine",
+        None
+        if outcome.memory is None or outcome.memory.ratio is None
+        else f"{outcome.memory.ratio:.1f} x the memory",
+    ]
     return Setting(
         means=Means.JAX,
         key="jax_enable_x64",
         value=True,
         because=because,
         reason="float32 is not enough: it fails too, and float64 does not",
-        price=ratio,
+        price=", ".join(part for part in parts if part) or None,
     )
-
-
-def _more_memory(trial: Trial, base: Trial) -> str:
-    if not trial.peak_bytes or not base.peak_bytes:
-        return ""
-    return f", {trial.peak_bytes / base.peak_bytes:.1f} x the memory"
 
 
 def _native(outcome: Outcome, name: str) -> Trial | None:
@@ -96,7 +93,8 @@ def _price(trial: Trial | None, outcome: Outcome, machine: Machine) -> str | Non
     times = _times(trial, base)
     if times is None:
         return None
-    return f"{times:.2f} x the time per step of default on {machine.environment.accelerator.name}"
+    timed_on = outcome.timed_on or machine.environment.accelerator.name
+    return f"{times:.2f} x the time per step of default on {timed_on}"
 
 
 def _reach(outcome: Outcome) -> tuple[str, ...]:

@@ -28,6 +28,9 @@ class Ask:
     """None: as many as make the answer clear."""
 
     batch: int | None = None
+    training_batch: int | None = None
+    """Environments that the user's run steps at once: what their memory is compared with the card's for."""
+
     seed: int = 0
     level: int = 2
     precisions: tuple[Precision, ...] = ()

@@ -209,7 +209,12 @@ def check(ask: Ask) -> None:
         raise UsageError(f"there is no level {ask.level}", hint="1 the machine, 2 a rollout, 3 a closer look")
     if ask.engine not in ENGINES:
         raise UsageError(f"there is no engine {ask.engine}", hint=f"--engine takes {' or '.join(ENGINES)}")
-    counts = {"--steps": ask.steps, "--replays": ask.replays, "--batch": ask.batch}
+    counts = {
+        "--steps": ask.steps,
+        "--replays": ask.replays,
+        "--batch": ask.batch,
+        "--training-batch": ask.training_batch,
+    }
     for option, value in counts.items():
         if value is not None and value < 1:
             raise UsageError(f"{option} {value} replays nothing", hint=f"give {option} 1 or more")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxdoctor.facts.memory import Memory
 from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Parting, StepInC, Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
 from jaxdoctor.facts.trial import Kind, Trial
@@ -50,6 +51,11 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         steps_in_c=taken,
         parting=making.parting(),
         timestep=None if answers.prepared.model is None else answers.prepared.model.timestep,
+        behaviour_bits=None if sweep is None else sweep.behaviour_bits,
+        rounded=None if sweep is None or sweep.effort.traced is None else len(sweep.sites),
+        memory=making.memory(ask.training_batch),
+        timed_on=None if machine.environment.assumed is None else making.device(),
+        float64_rate=machine.environment.accelerator.fp64_ratio,
         products=() if sweep is None else sweep.sites,
         culprits=() if sweep is None else sweep.culprits,
         attribution=None if sweep is None else sweep.attribution,
@@ -192,6 +198,21 @@ class _Trials:
         """Float32: the emulation's or the device's own, whichever fails more."""
         known = [trial for trial in (by_bits.get(F32.mantissa_bits), natives.get("highest")) if trial]
         return max(known, key=lambda trial: trial.interval.low, default=None)
+
+    def memory(self, batch: int | None) -> Memory | None:
+        """What one of the replays takes, in the programs that were compiled."""
+        sweep, natives = self._answers.sweep, self._answers.natives
+        sizes = [sweep.peak_bytes if sweep else None]
+        sizes += [natives[name].peak_bytes if name in natives else None for name in ("highest", "x64")]
+        emulated, full, x64 = (None if size is None else size / self._answers.batch for size in sizes)
+        replay = full or emulated
+        card = self._machine.environment.accelerator.memory_bytes
+        return None if replay is None else Memory(replay=replay, x64=x64, batch=batch, card=card)
+
+    def device(self) -> str:
+        """What the native trials ran on."""
+        here = self._machine.environment.here
+        return "this machine" if here is None else here.name
 
     def at_highest(self) -> Trial | None:
         """With every bit except where the code names a precision."""

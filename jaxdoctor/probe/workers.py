@@ -80,6 +80,9 @@ class Answers:
     """What the workers answered, whole or in part."""
 
     prepared: Prepared
+    batch: int = 1
+    """Replays in one program."""
+
     sweep: Sweep | None = None
     everywhere: Sweep | None = None
     """At `Ask.all_products`."""
@@ -257,6 +260,7 @@ class _Replaying:
         jobs: list[_Job[Sweep] | _Job[NativeReplay]] = [sweep, everywhere, *natives.values()]
         return Answers(
             prepared=self.prepared,
+            batch=self.batch,
             sweep=sweep.known,
             everywhere=everywhere.known,
             natives={setting: job.known for setting, job in natives.items() if job.known is not None},
@@ -341,6 +345,7 @@ class _Replaying:
                 lanes=LANES_ON_ACCELERATOR if self.on_accelerator else LANES_ON_CPU,
                 all_products=all_products,
                 one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
+                behaves=not all_products,
                 attribute=(self.ask.attribute or self.ask.level > 2) and not all_products,  # noqa: PLR2004
                 attribute_error=None if all_products else self.ask.attribute_error,
             )

@@ -248,6 +248,9 @@ class SweepPlan:
     one_by_one: bool = False
     """Also in a batch of one, whose products are of other classes."""
 
+    behaves: bool = False
+    """Also the width at which replays leave the x64 ones sooner than float32's do."""
+
     attribute: bool = False
     """Also the smallest sets of products that must be exact, where what is delivered fails."""
 
@@ -279,6 +282,9 @@ class Sweep:
 
     singly: Judgement | None = None
     """At what is delivered, in a batch of one."""
+
+    behaviour_bits: int | None = None
+    """The smallest width from which on replays stay with those at x64 about as long as float32's do."""
 
     attribution: Attribution | None = None
     """The smallest sets of sites that must be exact; None: not asked, or what is delivered does not fail."""

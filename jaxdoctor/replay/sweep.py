@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -66,6 +67,8 @@ class _Sweeping:
         if plan.compares:
             self.reference = self.scratch.wait_for_reference(plan.deadline)
             self._compare()
+            if plan.behaves:
+                self._say(behaviour_bits=self._behaviour())
         if plan.attribute:
             self._attribute()
         if plan.attribute_error is not None:
@@ -341,6 +344,41 @@ class _Sweeping:
         for lane, rollout in zip(lanes, rollouts, strict=False):
             self.errors[lane] = one_step_error(rollout, self.reference)
         self._say()
+
+    def _behaviour(self) -> int | None:
+        """The smallest width from which on replays stay with the x64 ones half as long as float32's do.
+
+        Float32's own horizon is what chaos makes of one rounding more or less.
+        """
+        full = Lane()
+        if self.reference is None or full not in self.parts or self._judged(full).failed:
+            return None
+        half = math.ceil((self._judged(full).horizon or self.recording.steps) / 2)
+        recording, reference = self.recording.part(half), self.reference
+
+        def stays(rollout: Rollout) -> bool:
+            left = horizon(rollout, reference)
+            return left is None or left >= half
+
+        known = {
+            lane.bits: stays(parts[0])
+            for lane, parts in self.parts.items()
+            if self._is_plain(lane) and len(parts[0].bad)
+        }
+        self.progress.stage("finding the width that behaves otherwise", recording.steps)
+        while time.monotonic() < self.plan.deadline:
+            wanted = between(known, list(self.widths), self.plan.lanes)
+            if not wanted:
+                break
+            lanes = [self.widths[bits] for bits in wanted]
+            rollouts = self.ensemble.roll_out(
+                recording, lanes, deadline=self.plan.deadline, progress=self.progress
+            )
+            if len(rollouts) < len(lanes):
+                return None
+            known |= {bits: stays(rollout) for bits, rollout in zip(wanted, rollouts, strict=True)}
+        failing = [bits for bits, good in known.items() if not good]
+        return min(bits for bits in known if bits > max(failing, default=0))
 
     def _singly(self) -> Judgement | None:
         """What is delivered, in a batch of one: batching decides which products are matrix products."""

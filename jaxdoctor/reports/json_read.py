@@ -18,6 +18,7 @@ from jaxdoctor.facts.delivery import Arithmetic, Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
 from jaxdoctor.facts.finding import Finding, Ignored, Location, Reused, Severity, Skipped
 from jaxdoctor.facts.leaf import Leaf, Role
+from jaxdoctor.facts.memory import Memory
 from jaxdoctor.facts.node_test import NodeTest
 from jaxdoctor.facts.outcome import (
     Compiled,
@@ -228,6 +229,11 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         warp=None if entry.get("warp") is None else _trial(entry["warp"]),
         xla_flags=entry.get("xla_flags", ""),
         compiled=tuple(Compiled(**run) for run in entry.get("compiled", ())),
+        behaviour_bits=entry.get("behaviour_bits"),
+        rounded=entry.get("rounded"),
+        memory=None if entry.get("memory") is None else Memory(**entry["memory"]),
+        timed_on=entry.get("timed_on"),
+        float64_rate=entry.get("float64_rate"),
         culprits=tuple(entry.get("culprits", ())),
         attribution=_attribution(entry["attribution"]) if entry.get("attribution") else None,
         error_attribution=(

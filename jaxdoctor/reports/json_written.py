@@ -299,6 +299,11 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "warp": None if outcome.warp is None else _trial(outcome.warp),
         "xla_flags": outcome.xla_flags,
         "compiled": [_compiled(run) for run in outcome.compiled],
+        "behaviour_bits": outcome.behaviour_bits,
+        "rounded": outcome.rounded,
+        "memory": None if outcome.memory is None else asdict(outcome.memory),
+        "timed_on": outcome.timed_on,
+        "float64_rate": outcome.float64_rate,
         "culprits": outcome.culprits,
         "attribution": None if outcome.attribution is None else _attribution(outcome.attribution),
         "error_attribution": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding
@@ -13,6 +14,7 @@ from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted, shortened
 from jaxdoctor.prescriptions.writers import write_python
+from jaxdoctor.reports import behaviour
 from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
 from jaxdoctor.reports.wording import (
@@ -150,8 +152,8 @@ def _rollouts(report: Report) -> Iterator[str]:
         yield ""
         yield f"## {text(outcome.subject)}: margin {signed(outcome)}"
         yield ""
-        yield f"{text(meaning(outcome))}. It {text(needs(outcome))}."
-        needed = [f"- {text(sentence)}" for sentence in answers(outcome)]
+        yield f"{text(meaning(outcome))}; {text(needs(outcome))}."
+        needed = [f"- {text(line)}" for line in chain(behaviour.sentences(outcome), answers(outcome))]
         yield from ["", *needed] if needed else []
         if outcome.trials:
             yield from _trials(outcome)
@@ -179,7 +181,7 @@ def _trials(outcome: Outcome) -> Iterator[str]:
             text(first_bad(trial)),
             text(horizons(trial)),
             error(trial),
-            price(trial, outcome.trials),
+            price(trial, outcome),
         )
         for trial in worth_showing(outcome)
     )

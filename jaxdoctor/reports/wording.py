@@ -245,20 +245,29 @@ def needs_x64(outcome: Outcome) -> bool:
     return outcome.required_bits is not None and outcome.required_bits > F32.mantissa_bits
 
 
+def beyond_bits(outcome: Outcome) -> bool:
+    """Whether the card's bits play no part: more of them mend nothing, or none of its products loses any."""
+    return outcome.verdict in BEYOND_BITS or needs_x64(outcome) or outcome.rounded == 0
+
+
 def signed(outcome: Outcome) -> str:
     """The margin with its sign; "unknown" when it is, "none" where bits are not the question."""
     bits = outcome.margin_bits
+    if beyond_bits(outcome):
+        return "none"
     if bits is None:
-        return "none" if outcome.verdict in BEYOND_BITS else "unknown"
+        return "unknown"
     return f"{bits:+d} {'bit' if abs(bits) == 1 else 'bits'}"
 
 
 def needs(outcome: Outcome) -> str:
     """Required against delivered bits, in words."""
     required, delivered = outcome.required_bits, outcome.delivered_bits
-    more = f"requires more than {F32.mantissa_bits}"
+    if needs_x64(outcome):
+        return f"requires more than the {F32.mantissa_bits} bits of float32, which no card exceeds"
+    if outcome.rounded == 0 and outcome.verdict not in BEYOND_BITS:
+        return "no product of it runs on matrix units, so every card computes it in float32"
     wants = "requires unknown" if required is None else f"requires {required}"
-    wants = more if required is not None and required > F32.mantissa_bits else wants
     wants = "no number of bits mends it" if outcome.verdict in BEYOND_BITS else wants
     by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
     return f"{wants}, {by} delivers {'unknown' if delivered is None else delivered}"
@@ -325,13 +334,21 @@ def error(trial: Trial) -> str:
     return DASH if trial.one_step_error is None else f"{trial.one_step_error:.1e}"
 
 
-def price(trial: Trial, trials: Sequence[Trial]) -> str:
-    """Time per step against the first native trial; a dash for what is emulated."""
+def price(trial: Trial, outcome: Outcome) -> str:
+    """Time per step against the first native trial, and on what, where that is not the device judged.
+
+    Of x64 on a card that is not here, its published rate; else a dash for what was not timed.
+    """
     if trial.kind is not Kind.NATIVE or trial.seconds_per_step is None:
-        return DASH
-    native = [other for other in trials if other.kind is Kind.NATIVE and other.seconds_per_step]
+        return _rate(trial, outcome.float64_rate)
+    native = [other for other in outcome.trials if other.kind is Kind.NATIVE and other.seconds_per_step]
     base = native[0].seconds_per_step if native else None
-    return f"{trial.seconds_per_step / base:.2f} x" if base else in_seconds(trial.seconds_per_step)
+    times = f"{trial.seconds_per_step / base:.2f} x" if base else in_seconds(trial.seconds_per_step)
+    return times if outcome.timed_on is None else f"{times} on {outcome.timed_on}"
+
+
+def _rate(trial: Trial, rate: float | None) -> str:
+    return f"1/{round(1 / rate)} rate" if rate and trial.precision.x64 else DASH
 
 
 def memory(trial: Trial) -> str:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from jaxdoctor.facts.finding import Finding, Location, Severity
+from jaxdoctor.facts.memory import Memory
 from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision
 from jaxdoctor.facts.trial import Kind
@@ -64,7 +65,10 @@ def test_high_is_prescribed_only_where_it_was_seen_to_be_enough_and_cheaper(meas
 
 def test_x64_is_prescribed_only_where_float32_is_not_enough():
     slow = trial(0, F64, Kind.NATIVE, seconds_per_step=3.0, peak_bytes=200)
-    (setting,) = prescribed(full(seconds_per_step=1.0, peak_bytes=100), slow, required=24, full=16).settings
+    memory = Memory(replay=100, x64=200)
+    (setting,) = prescribed(
+        full(seconds_per_step=1.0, peak_bytes=100), slow, required=24, full=16, memory=memory
+    ).settings
 
     assert (setting.key, setting.value) == ("jax_enable_x64", True)
     assert setting.price == "3.0 x the time per step of float32 on this machine, 2.0 x the memory"

@@ -61,6 +61,7 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         steps=entry.steps if named is None else 1,
         replays=entry.replays,
         batch=entry.batch,
+        training_batch=entry.training_batch,
         seed=entry.seed,
         level=entry.level or level,
         precisions=tuple(precision_asked(one) for one in entry.precision if not one.startswith(EVERYWHERE)),

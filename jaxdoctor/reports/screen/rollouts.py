@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain, repeat
 
 from rich.console import Console
@@ -11,10 +12,12 @@ from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.facts.trial import Trial
+from jaxdoctor.reports import behaviour
 from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.screen.lines import VERDICT_STYLES, glyphs, labelled, say, table
 from jaxdoctor.reports.wording import (
     DASH,
+    beyond_bits,
     driven,
     error,
     first_bad,
@@ -104,21 +107,33 @@ def _as_built(outcome: Outcome) -> str:
 def _verdict(outcome: Outcome, console: Console) -> None:
     say(console, (outcome.subject, "bold"))
     labelled(console, "verdict", (meaning(outcome), VERDICT_STYLES[outcome.verdict]))
+    _listed("behaves", behaviour.sentences(outcome), console)
+    if beyond_bits(outcome):
+        labelled(console, "margin", f"none: {needs(outcome)}")
+    else:
+        _margin(outcome, console)
+    _listed("needs", answers(outcome), console)
+
+
+def _listed(title: str, lines: Iterable[str], console: Console) -> None:
+    for line, label in zip(lines, chain([title], repeat("")), strict=False):
+        labelled(console, label, line)
+
+
+def _margin(outcome: Outcome, console: Console) -> None:
     style = VERDICT_STYLES[outcome.verdict]
     margin = Text("margin    ", "bold").append(f"{signed(outcome)}  ", style)
     console.print(
         margin.append_text(margin_bar(outcome, console)).append(f"  {clean(needs(outcome))}"),
         soft_wrap=True,
     )
-    for line, label in zip(answers(outcome), chain(["needs"], repeat("")), strict=False):
-        labelled(console, label, line)
 
 
 def margin_bar(outcome: Outcome, console: Console) -> Text:
     """A cell for each bit: required and there, to spare, missing, or beyond both."""
     needed, spare, missing, beyond = list(glyphs(console, "█▓░·", "#+!."))
     required, delivered = outcome.required_bits, outcome.delivered_bits
-    if required is None or delivered is None:
+    if required is None or delivered is None or beyond_bits(outcome):
         return Text(beyond * scale(outcome), "dim")
     both = min(required, delivered)
     bar = Text(needed * both, "blue")
@@ -150,6 +165,6 @@ def _row(trial: Trial, outcome: Outcome, *, roomy: bool) -> tuple[str | Text, ..
         first_bad(trial),
         horizons(trial),
         *([error(trial)] if roomy else []),
-        price(trial, outcome.trials),
+        price(trial, outcome),
         *([memory(trial)] if roomy else []),
     )

@@ -6,6 +6,7 @@ from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.trial import Trial
+from jaxdoctor.reports import behaviour
 from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.web.horizon_chart import horizon_chart
 from jaxdoctor.reports.web.markup import Cell, Markup, figure, joined, path, table, tag
@@ -54,6 +55,7 @@ def _rollout(outcome: Outcome) -> Markup:
     said = joined(
         [
             tag("p", meaning(outcome), "; ", needs(outcome), "."),
+            *(tag("p", sentence) for sentence in behaviour.sentences(outcome)),
             tag("p", driven(outcome)),
             *(tag("p", sentence) for sentence in answers(outcome)),
         ]
@@ -107,7 +109,7 @@ def _trial(trial: Trial, outcome: Outcome) -> tuple[Cell, ...]:
         (first_bad(trial), trial.first_bad_step),
         (horizons(trial), trial.horizon),
         (error(trial), trial.one_step_error),
-        (price(trial, outcome.trials), trial.seconds_per_step),
+        (price(trial, outcome), trial.seconds_per_step),
         (memory(trial), trial.peak_bytes),
     )
 
