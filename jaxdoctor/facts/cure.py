@@ -12,6 +12,10 @@ LESS = 0.5
 """A change that leaves at most this share of the failures is worth naming where none mends them all."""
 
 
+NOT_TRIED = " (not tried)"
+"""Behind a change that a model's numbers alone suggest."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cure:
     """A change to the model, and what became of the failing rollout with it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,8 +59,13 @@ def changed(model: Any, change: Change) -> Any:
     return other
 
 
-def changes(model: Any) -> Iterator[Change]:
-    """What may mend a rollout of the compiled model, likeliest first."""
+def changes(model: Any, touched: Collection[int] | None = None) -> Iterator[Change]:
+    """What may mend a rollout of the compiled model, likeliest first.
+
+    Args:
+        model: the compiled model.
+        touched: the geoms that touch others in the rollout; None: not known.
+    """
     yield from _feedback(model)
     yield from _friction(model)
     yield from _cone(model)
@@ -68,6 +73,8 @@ def changes(model: Any) -> Iterator[Change]:
     yield from _inertia(model)
     yield from _softness(model)
     yield from _solver(model)
+    if touched is not None:
+        yield from _untouched(model, touched)
 
 
 def _halve_timestep(model: Any) -> None:
@@ -142,6 +149,21 @@ def _inertia(model: Any) -> Iterator[Change]:
 
     yield Change(name="armature of 1/100 of the inertia that each joint moves", apply=heavier)
     yield Change(name=f"damping that stops each joint in {DAMPED_SECONDS:g} s", apply=slower)
+
+
+def _untouched(model: Any, touched: Collection[int]) -> Iterator[Change]:
+    """Geoms without a `<pair>` that could touch others, and do not: their pairs are computed all the same."""
+    idle = sorted({geom for one, other, pair in geom_pairs(model) if pair < 0 for geom in (one, other)})
+    idle = [geom for geom in idle if geom not in touched]
+    if not idle or not _touching(model):
+        return
+
+    def excluded(model: Any) -> None:
+        model.geom_contype[idle] = 0
+        model.geom_conaffinity[idle] = 0
+
+    named = "the geom" if len(idle) == 1 else f"the {len(idle)} geoms"
+    yield Change(name=f'contype="0" conaffinity="0" on {named} that never touched', apply=excluded)
 
 
 def _softness(model: Any) -> Iterator[Change]:

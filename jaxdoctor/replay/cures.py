@@ -21,6 +21,7 @@ from jaxdoctor.replay.scratch import Scratch
 from jaxdoctor.replay.systems.mjx import simulation
 from jaxdoctor.rollouts.in_c import LIMIT, roll_out
 from jaxdoctor.rollouts.record import Recording
+from jaxdoctor.rollouts.touched import touched_geoms
 from jaxdoctor.workers.progress import Progress
 
 STEPS_BEFORE = 5
@@ -40,7 +41,8 @@ def try_in_c(folder: str, plan: CurePlan, *, progress: Progress) -> tuple[Cure, 
     recording, twin = scratch.recording(), scratch.twin()
     if twin is None or twin.substeps != 1:
         return ()
-    wanted = list(changes(twin.model))
+    touched = touched_geoms(twin.model, recording, range(min(plan.batch, recording.replays)))
+    wanted = list(changes(twin.model, touched))
     progress.stage("trying changes to the model in C", len(wanted))
     before, found = _gone(recording.in_c), []
     for number, change in enumerate(wanted):
@@ -91,7 +93,9 @@ class _Trying:
         self.known: dict[str, Cure] = {}
 
     def run(self) -> tuple[Cure, ...]:
-        wanted = list(changes(self.model))
+        last = min(self.plan.first + self.plan.batch, self.recording.replays)
+        touched = touched_geoms(self.model, self.recording, range(self.plan.first, last))
+        wanted = list(changes(self.model, touched))
         self.known = {change.name: Cure(change=change.name) for change in wanted}
         free = self.ensemble.roll_out(
             self.recording, [Lane(first=self.plan.first)], deadline=self.plan.deadline

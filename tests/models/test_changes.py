@@ -105,3 +105,16 @@ def test_velocity_feedback_of_the_wrong_sign_is_turned_first():
     assert not [
         name for name in names(compiled(arm(1), after=servo.format(kp=-3, kv=-2))) if "biasprm" in name
     ]
+
+
+def test_geoms_that_never_touched_are_left_out_of_contacts_and_the_others_are_not():
+    far = '<body pos="0 0 9"><freejoint/><geom name="far" size="0.1"/></body>'
+    model = compiled(BALL.format(z=1) + far)
+    touched = [model.geom(name).id for name in ("floor", "ball")]
+
+    (change,) = [one for one in changes(model, touched) if "never touched" in one.name]
+
+    other = changed(model, change)
+    assert other.geom("far").contype[0] == other.geom("far").conaffinity[0] == 0
+    assert other.geom("ball").contype[0] == 1
+    assert not [one for one in changes(model, [*touched, model.geom("far").id]) if "never" in one.name]

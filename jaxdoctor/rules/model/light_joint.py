@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.precision import TF32
@@ -73,5 +74,5 @@ def light_joint(model: Model) -> Hits:
             "inertia": float(f"{worst.inertia:.3g}"),
             "joints": len(light),
         },
-        fix=f'armature="{worst.inertia / 100:.1g}" on {worst.spot}',
+        fix=f'armature="{worst.inertia / 100:.1g}" on {worst.spot}{NOT_TRIED}',
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import Model
 from jaxdoctor.rules.rule import Hits, rule
@@ -55,6 +56,6 @@ def one_solver_iteration(model: Model) -> Hits:
                     "solref": list(one.solref),
                     "timestep": model.timestep,
                 },
-                fix='iterations="4" ls_iterations="8"',
+                fix=f'iterations="4" ls_iterations="8"{NOT_TRIED}',
             )
             return

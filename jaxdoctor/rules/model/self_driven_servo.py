@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import Model
 from jaxdoctor.rules.rule import Hits, rule
@@ -56,5 +57,5 @@ def self_driven_servo(model: Model) -> Hits:
             "damping": worst.damping,
             "servos": others + 1,
         },
-        fix="make the third number of biasprm negative",
+        fix=f"make the third number of biasprm negative{NOT_TRIED}",
     )

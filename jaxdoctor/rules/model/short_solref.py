@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import Model, Softness
 from jaxdoctor.rules.rule import Hits, rule
@@ -87,6 +88,6 @@ def _hit(model: Model, worst: Softness, count: int, message: str, fix: str, seve
             "timestep": model.timestep,
             "constraints": count,
         },
-        fix=fix,
+        fix=fix + NOT_TRIED,
         severity=severity,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import Model
 from jaxdoctor.rules.rule import Hits, rule
@@ -51,5 +52,5 @@ def slippery_contact(model: Model) -> Hits:
             "friction": worst.friction,
             "pairs": others + 1,
         },
-        fix='condim="1", or friction of 0.01 and more',
+        fix=f'condim="1", or friction of 0.01 and more{NOT_TRIED}',
     )

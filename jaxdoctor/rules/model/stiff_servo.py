@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import Model
 from jaxdoctor.rules.rule import Hits, rule
@@ -66,5 +67,5 @@ def stiff_servo(model: Model) -> Hits:
             "timestep": model.timestep,
             "servos": len(stiff),
         },
-        fix=f"divide kp and kv by {ratio:.2g}, or the timestep by {ratio**0.5:.2g}",
+        fix=f"divide kp and kv by {ratio:.2g}, or the timestep by {ratio**0.5:.2g}{NOT_TRIED}",
     )

@@ -6,7 +6,7 @@ from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32
-from jaxdoctor.facts.trial import Trial
+from jaxdoctor.facts.trial import Kind, Trial, native_x64
 from jaxdoctor.rules.prescribes import enough_bits
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -54,6 +54,8 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
     required = outcome.required_bits
     more = required is not None and required > F32.mantissa_bits
     mended = "float32 is not enough on any card, x64 is" if more else f"finite from {required} bits on"
+    full = (one for one in outcome.trials if one.precision == F32 and one.batch is None)
+    highest, x64 = outcome.at_highest or next(full, None), native_x64(outcome.trials)
     where = f"; {' and '.join(outcome.culprits)} alone suffices" if outcome.culprits else ""
     yield Hit(
         location=Location(path=outcome.subject, leaf=trial.first_bad_field, step=trial.first_bad_step),
@@ -71,11 +73,19 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
             "culprits": list(outcome.culprits),
         },
         fix=(
-            "; or ".join(part for part in ("enable x64", advice(outcome.cures)) if part)
-            if more
-            else "set jax_default_matmul_precision to highest"
+            "; or ".join(part for part in (_setting("enable x64", x64), advice(outcome.cures)) if part)
+            if more or (highest is not None and highest.failed)
+            else _setting("set jax_default_matmul_precision to highest", highest)
         ),
     )
+
+
+def _setting(words: str, trial: Trial | None) -> str:
+    """A setting with what it came to where it was replayed."""
+    if trial is None:
+        return words
+    how = "" if trial.kind is Kind.NATIVE else ", emulated"
+    return f"{words}: {trial.failed} of {trial.replays} replays fail with it{how}"
 
 
 def _where(outcome: Outcome, trial: Trial, *, more: bool) -> str:

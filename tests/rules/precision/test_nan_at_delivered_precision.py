@@ -2,7 +2,7 @@
 
 from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.rules.precision.nan_at_delivered_precision import nan_at_delivered_precision
-from tests.outcomes import outcome
+from tests.outcomes import outcome, trial
 
 MAKE_M = "mujoco/mjx/_src/support.py:67 (make_m)"
 
@@ -16,7 +16,15 @@ def test_replays_that_fail_as_delivered_are_an_error():
         f"; finite from 13 bits on; {MAKE_M} alone suffices"
     )
     assert (finding.location.leaf, finding.location.step) == ("qLD", 3)
-    assert "highest" in finding.fix
+    assert finding.fix == ("set jax_default_matmul_precision to highest: 0 of 16 replays fail with it")
+
+
+def test_a_setting_that_does_not_mend_it_is_not_advised():
+    at_highest = trial(3)
+
+    (finding,) = nan_at_delivered_precision.judge(outcome(16, at_highest=at_highest))
+
+    assert finding.fix == "enable x64: 0 of 16 replays fail with it"
 
 
 def test_what_only_x64_mends_is_not_laid_on_the_card():
