@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LITTLE = 0.05
+"""So much more of the operations a setting may raise than the products that need it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
@@ -92,3 +95,28 @@ class Attribution:
     def share(self) -> float:
         """The part of the operations of all products that become float32, from 0 to 1."""
         return sum(need.share for need in self.needs)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The file and line of each product that needs the bits."""
+        return tuple(need.place.partition(" (")[0] for need in self.needs)
+
+    @property
+    def words(self) -> str:
+        """Each product that needs the bits, with the width from which on it suffices."""
+        return " and ".join(
+            need.place if need.bits is None else f"{need.place} from {need.bits} bits on"
+            for need in self.needs
+        )
+
+    def wrapping(self, function: str) -> str | None:
+        """What raises only these products of what was stepped or called; None: it was not seen to help."""
+        sites = ", ".join(f'"{place}"' for place in self.places)
+        return f"jaxdoctor.remedies.raise_precision({function}, sites=[{sites}])" if self.cured else None
+
+    @property
+    def setting(self) -> tuple[str, ...]:
+        """What raises them by JAX's setting; empty: it was not seen to help, or raises much more."""
+        around = self.around
+        little = around is not None and around.finite and around.share <= self.share + LITTLE
+        return around.statements if around is not None and little else ()

@@ -236,6 +236,35 @@ class Outcome:
     """What a packaged scenario was built to show, on a card with TF32."""
 
     @property
+    def is_call(self) -> bool:
+        """Whether a function was called, and no model stepped: a call has arguments and no controls."""
+        return self.start is not None and self.controls is None
+
+    @property
+    def subject_word(self) -> str:
+        """What sentences call it."""
+        return "function" if self.is_call else "rollout"
+
+    @property
+    def replay_word(self) -> str:
+        """What sentences call one of its replays."""
+        return "call" if self.is_call else "replay"
+
+    @property
+    def stepped(self) -> str:
+        """What a cure wraps: "step", or the function by its name."""
+        return self.subject.rpartition(":")[2] if self.is_call else "step"
+
+    def first_bad(self, trial: Trial) -> str:
+        """Where a trial was first not finite: "qLD at step 0"; of a call only in which output."""
+        step = self.first_bad_step(trial)
+        return f"{trial.first_bad_field}" if step is None else f"{trial.first_bad_field} at step {step}"
+
+    def first_bad_step(self, trial: Trial) -> int | None:
+        """The step in which a trial was first not finite; None of a call, which has none."""
+        return None if self.is_call else trial.first_bad_step
+
+    @property
     def margin_bits(self) -> int | None:
         """Delivered minus required bits: the headline."""
         if self.required_bits is None or self.delivered_bits is None:

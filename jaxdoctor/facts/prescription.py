@@ -54,6 +54,9 @@ class Prescription:
     reach: tuple[str, ...] = ()
     """What the settings leave as it is, one sentence each."""
 
+    instead: tuple[str, ...] = ()
+    """What does as well as a setting and reaches less, one sentence or statement each."""
+
     conflicts: tuple[str, ...] = ()
     """Settings that two reports want differently, one sentence each: neither is among `settings`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
@@ -15,19 +15,34 @@ from jaxdoctor.rules.prescribes import PRECISION, enough_bits
 
 REACHES_NO_WARP = "MuJoCo Warp computes its physics itself: no setting of JAX reaches it"
 
-NOTHING_HELPS = "the rollout itself, which no precision mends, float64 included"
+NOTHING_HELPS = "the {} itself, which no precision mends, float64 included"
 
 
 def prescribe(outcome: Outcome, findings: Iterable[Finding], machine: Machine) -> Prescription:
     """What the findings about this outcome ask for; nothing where no setting helps or none is needed."""
     because = tuple(dict.fromkeys(finding.code for finding in findings if prescriber(finding) is enough_bits))
     if outcome.verdict in BEYOND_BITS:
-        return Prescription(reach=(NOTHING_HELPS,))
+        return Prescription(reach=(NOTHING_HELPS.format(outcome.subject_word),))
     if outcome.verdict is not Verdict.PRECISION or outcome.required_bits is None:
         return Prescription()
     if outcome.required_bits > F32.mantissa_bits:
-        return Prescription(settings=(_x64(outcome, because),), reach=(REACHES_NO_WARP,))
-    return Prescription(settings=(_level(outcome, because, machine),), reach=_reach(outcome))
+        return Prescription(settings=(_x64(outcome, because),), reach=_warp(outcome))
+    return Prescription(
+        settings=(_level(outcome, because, machine),), reach=_reach(outcome), instead=tuple(_instead(outcome))
+    )
+
+
+def _instead(outcome: Outcome) -> Iterator[str]:
+    """The products that need the bits, and what raises only them; nothing that was not seen to help."""
+    found = outcome.attribution
+    wrapping = None if found is None else found.wrapping(outcome.stepped)
+    if found is None or not (wrapping or found.setting):
+        return
+    yield f"raise only {found.words}: {found.share:.1%} of the operations of all products; tried: finite"
+    if wrapping is not None:
+        yield f"{outcome.stepped} = {wrapping}"
+    if found.setting:
+        yield f"{'or, before it is traced: ' if wrapping else ''}{'; '.join(found.setting)}"
 
 
 def _level(outcome: Outcome, because: tuple[str, ...], machine: Machine) -> Setting:
@@ -42,7 +57,8 @@ def _level(outcome: Outcome, because: tuple[str, ...], machine: Machine) -> Sett
         value=value,
         because=because,
         reason=(
-            f"the rollout requires {outcome.required_bits} mantissa bits and gets {outcome.delivered_bits}; "
+            f"the {outcome.subject_word} requires {outcome.required_bits} mantissa bits and gets "
+            f"{outcome.delivered_bits}; "
             f"{value} gives {F32.mantissa_bits if trial is None else trial.precision.mantissa_bits}"
         ),
         price=_price(trial, outcome, machine),
@@ -100,6 +116,11 @@ def _price(trial: Trial | None, outcome: Outcome, machine: Machine) -> str | Non
 def _reach(outcome: Outcome) -> tuple[str, ...]:
     """What `highest` leaves as it is in this very program."""
     if not outcome.own_precision:
-        return (REACHES_NO_WARP,)
+        return _warp(outcome)
     lines = ", ".join(outcome.own_precision)
-    return (f"products that name a precision of their own keep it: {lines}", REACHES_NO_WARP)
+    return (f"products that name a precision of their own keep it: {lines}", *_warp(outcome))
+
+
+def _warp(outcome: Outcome) -> tuple[str, ...]:
+    """MuJoCo Warp steps models; a function's program is all JAX's."""
+    return () if outcome.is_call else (REACHES_NO_WARP,)

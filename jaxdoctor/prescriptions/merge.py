@@ -24,10 +24,12 @@ def merged(prescriptions: Sequence[Sourced]) -> Prescription:
             conflicts.append(_conflict(wishes))
     stated = [conflict for _, prescription in prescriptions for conflict in prescription.conflicts]
     removals = [removal for _, prescription in prescriptions for removal in prescription.removals]
+    instead = [sentence for _, prescription in prescriptions for sentence in prescription.instead]
     reach = [sentence for _, prescription in prescriptions for sentence in prescription.reach]
     return Prescription(
         settings=tuple(settings),
         reach=tuple(dict.fromkeys(reach)),
+        instead=tuple(dict.fromkeys(instead)),
         conflicts=tuple(dict.fromkeys([*stated, *conflicts])),
         removals=tuple(dict.fromkeys(removals)),
         unjudged=tuple(

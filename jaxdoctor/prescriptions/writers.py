@@ -93,6 +93,8 @@ def _opening(prescription: Prescription) -> Iterator[str]:
 
 
 def _closing(prescription: Prescription) -> Iterator[str]:
+    for sentence in prescription.instead:
+        yield f"# instead: {_one_line(sentence)}"
     for sentence in prescription.reach:
         yield f"# not reached: {_one_line(sentence)}"
 

@@ -14,7 +14,7 @@ from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.unfinished import unknown_because
 from jaxdoctor.probe.verdict import deciding, required_bits, verdict_of
 from jaxdoctor.probe.workers import Answers
-from jaxdoctor.replay.plan import Judgement, NativeReplay
+from jaxdoctor.replay.plan import Judgement, NativeReplay, Prepared
 
 ORDER = ("default", "high", "highest", "x64")
 """Native trials in the order in which they are told."""
@@ -43,7 +43,7 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         delivered_bits=None if delivered is None else delivered.mantissa_bits,
         delivered_by=machine.environment.accelerator.name,
         as_delivered=decides,
-        reason=_reason(verdict, machine, answers) or _left_open(verdict, x64, taken),
+        reason=_reason(verdict, machine, answers) or _left_open(verdict, x64, taken, answers.prepared),
         steps=answers.prepared.steps,
         start=answers.prepared.start,
         controls=answers.prepared.controls,
@@ -82,7 +82,11 @@ def _reason(verdict: Verdict, machine: Machine, answers: Answers) -> str | None:
     return "; ".join([reason, *(skipped.reason for skipped in answers.skipped)])
 
 
-def _left_open(verdict: Verdict, x64: Trial | None, taken: Sequence[StepInC] | None) -> str | None:
+def _left_open(
+    verdict: Verdict, x64: Trial | None, taken: Sequence[StepInC] | None, prepared: Prepared
+) -> str | None:
+    if verdict is Verdict.MODEL and x64 is not None and x64.failed and prepared.controls is None:
+        return "fails at x64 too: the function or its arguments, not the precision"
     if verdict is Verdict.MODEL and x64 is not None and x64.failed and taken is None:
         return "not the precision; engine or model cannot be distinguished, for there is no C twin to ask"
     return None

@@ -105,6 +105,9 @@ class Answers:
 def record_plan(ask: Ask) -> RecordPlan:
     """What is recorded: whole batches, for later parts of the replays begin at multiples of one."""
     first, most = replays_of(ask)
+    if ask.attribute or ask.level > 2:  # noqa: PLR2004 (levels are numbers)
+        # Where so many do not tell which products need the bits, twice as many are replayed.
+        most = max(most, 2 * first)
     light = LIGHT_REPLAYS if ask.replays is None else 0
     batches = (
         [ask.batch] if ask.batch else [min(first, size) for size in (BATCH_ON_CPU, BATCH_ON_ACCELERATOR)]

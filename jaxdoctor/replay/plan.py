@@ -44,7 +44,7 @@ class Prepared:
     """How many there are to replay."""
 
     start: str
-    controls: str
+    controls: str | None
     in_c: RolledInC
     """How MuJoCo's own rollout of it in float64 went."""
 

@@ -324,6 +324,7 @@ def _prescription(entry: Mapping[str, Any]) -> Prescription:
         reach=tuple(entry["reach"]),
         conflicts=tuple(entry.get("conflicts", ())),
         removals=tuple(entry.get("removals", ())),
+        instead=tuple(entry.get("instead", ())),
         unjudged=tuple(entry.get("unjudged", ())),
     )
 

@@ -519,5 +519,6 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
         "reach": prescription.reach,
         "conflicts": prescription.conflicts,
         "removals": prescription.removals,
+        **({"instead": prescription.instead} if prescription.instead else {}),
         **({"unjudged": prescription.unjudged} if prescription.unjudged else {}),
     }

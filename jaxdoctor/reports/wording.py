@@ -222,7 +222,8 @@ def _lasting(outcome: Outcome) -> str:
     if decides is None:
         return ""
     length = f" for {seconds:.3g} s" if seconds is not None else f" for {counted(decides.steps, 'step')}"
-    return f"{length} in {decides.replays - decides.failed} of {decides.replays} replays"
+    often = f"in {decides.replays - decides.failed} of {decides.replays} {outcome.replay_word}s"
+    return f" {often}" if outcome.is_call else f"{length} {often}"
 
 
 def _special(outcome: Outcome) -> str | None:
@@ -304,7 +305,12 @@ def precision(trial: Trial) -> str:
 
 
 def driven(outcome: Outcome) -> str:
-    """What drove the rollout, and what MuJoCo itself warned of; empty when neither is known."""
+    """What drove the rollout, and what MuJoCo itself warned of; empty when neither is known.
+
+    Of a call: its arguments.
+    """
+    if outcome.is_call:
+        return outcome.start or ""
     warned = ", ".join(f"{name} {times} x" for name, times in outcome.in_c.warnings.items())
     parts = [outcome.controls or "", f"MuJoCo in float64 warned: {warned}" if warned else ""]
     return "; ".join(part for part in parts if part)
@@ -314,6 +320,8 @@ def first_bad(trial: Trial) -> str:
     """The first bad step and field, or a dash."""
     if trial.first_bad_step is None:
         return DASH
+    if trial.steps == 1:
+        return trial.first_bad_field or DASH
     return f"{trial.first_bad_step} {trial.first_bad_field or ''}".rstrip()
 
 
@@ -324,7 +332,9 @@ def steps(horizon: float | None, most: int) -> str:
 
 def horizons(trial: Trial) -> str:
     """Steps until a replay parts from x64, beside those of chaos alone; a dash when it was not measured."""
-    if trial.horizon is None and trial.shadow_horizon is None and trial.one_step_error is None:
+    measured = trial.horizon, trial.shadow_horizon, trial.one_step_error
+    # One step is no horizon.
+    if trial.steps == 1 or all(value is None for value in measured):
         return DASH
     return f"{steps(trial.horizon, trial.steps)} / {steps(trial.shadow_horizon, trial.steps)}"
 

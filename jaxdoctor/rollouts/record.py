@@ -56,8 +56,11 @@ class Recording:
     start: str
     """Where the start states come from: "keyframe home", "init_qpos", "qpos0", or a file."""
 
-    controls: str
-    """Where the controls come from: "band-limited random", "none (the model has no actuator)", or a file."""
+    controls: str | None
+    """Where the controls come from: "band-limited random", "none (the model has no actuator)", or a file.
+
+    None: it is a call, which has no controls.
+    """
 
     in_c: RolledInC = field(default_factory=RolledInC)
     """How MuJoCo's own rollout of them in float64 went."""

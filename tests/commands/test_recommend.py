@@ -19,6 +19,7 @@ from jaxdoctor.prescriptions.from_findings import advice
 from jaxdoctor.recommend.run import Verification, environment
 from jaxdoctor.reports.formats.json import FORMAT
 from jaxdoctor.rules.rule import RULES
+from tests.attributions import MAKE_M
 from tests.sample_reports import EMPTY, GOLDEN, HAND, PRESCRIPTION
 
 
@@ -46,6 +47,13 @@ def test_one_report_gives_its_prescription_with_reason_and_price(reports):
 
     assert 'jax.config.update("jax_default_matmul_precision", "highest")' in text
     assert "# price: 2.1 x the time per step" in text
+
+
+def test_a_report_gives_the_products_that_need_the_bits_with_width_cure_and_price(reports):
+    text = recommend(*reports).stdout
+
+    assert f"# instead: raise only {MAKE_M} from 13 bits on: 10.0% of the operations of all products" in text
+    assert '# instead: step = jaxdoctor.remedies.raise_precision(step, sites=["mujoco/mjx/_src/supp' in text
 
 
 def test_conflicts_are_said_and_not_set(reports):

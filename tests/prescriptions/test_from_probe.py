@@ -11,6 +11,7 @@ from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision
 from jaxdoctor.facts.trial import Kind
 from jaxdoctor.prescriptions.from_probe import prescribe
+from tests.attributions import MAKE_M, around, attribution, need
 from tests.outcomes import outcome, trial
 
 MACHINE = SimpleNamespace(environment=SimpleNamespace(accelerator=SimpleNamespace(name="rtx-4090")))
@@ -41,6 +42,20 @@ def test_highest_is_prescribed_with_its_codes():
     assert (setting.key, setting.value) == ("jax_default_matmul_precision", "highest")
     assert setting.because == ("JD201",)
     assert setting.price is None
+
+
+def test_the_products_that_need_the_bits_are_prescribed_instead_of_all():
+    """Set, width, price and both cures, as far as they were seen to help."""
+    tried = attribution(need(), around=around())
+
+    assert prescribed(attribution=tried).instead == (
+        f"raise only {MAKE_M} from 13 bits on: 10.0% of the operations of all products; tried: finite",
+        'step = jaxdoctor.remedies.raise_precision(step, sites=["mujoco/mjx/_src/support.py:67"])',
+        f"or, before it is traced: {'; '.join(around().statements)}",
+    )
+    assert len(prescribed(attribution=attribution(need())).instead) == 2
+    assert prescribed(attribution=attribution(need(), cured=False)).instead == ()
+    assert prescribed().instead == ()
 
 
 def test_its_price_is_what_was_measured_here():

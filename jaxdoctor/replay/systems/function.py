@@ -87,7 +87,7 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
         starts={REPLAY: np.arange(plan.replays, dtype=np.int32)},
         ctrl=np.zeros((plan.replays, 1, 0)),
         start=make.origin,
-        controls="none, for a function has none",
+        controls=None,
     )
     return recording, None
 

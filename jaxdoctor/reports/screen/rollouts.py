@@ -55,7 +55,7 @@ def tables(report: Report, console: Console) -> None:
         if len(report.outcomes) > 1 and outcome.trials:
             say(console, (outcome.subject, "bold"))
         if driven(outcome):
-            labelled(console, "controls", driven(outcome))
+            labelled(console, "arguments" if outcome.is_call else "controls", driven(outcome))
         if outcome.xla_flags:
             labelled(console, "compiled", f"natively with {outcome.xla_flags}")
         if outcome.trials:

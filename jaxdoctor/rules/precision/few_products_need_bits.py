@@ -10,9 +10,6 @@ from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
 
-LITTLE = 0.05
-"""So much more of the operations a setting may raise than the products that need it."""
-
 
 @rule("JD240", Severity.NOTE)
 def few_products_need_bits(outcome: Outcome) -> Hits:
@@ -62,27 +59,27 @@ def few_products_need_bits(outcome: Outcome) -> Hits:
     found = outcome.attribution
     if found is None or not found.needs or len(found.needs) == found.products:
         return
-    places = [need.place.partition(" (")[0] for need in found.needs]
-    each = " and ".join(
-        need.place if need.bits is None else f"{need.place} from {need.bits} bits on" for need in found.needs
-    )
     verb = "needs" if len(found.needs) == 1 else "need"
     yield Hit(
         location=Location(path=outcome.subject),
         message=(
             f"{len(found.needs)} of {counted(found.products, 'product')} {verb} the bits, "
-            f"{found.share:.1%} of the operations: {each}"
+            f"{found.share:.1%} of the operations: {found.words}"
         ),
-        evidence={"places": places, "share": found.share, "unique": found.unique, "cured": found.cured},
-        fix="; or ".join(_cures(found, places)) or None,
+        evidence={
+            "places": list(found.places),
+            "share": found.share,
+            "unique": found.unique,
+            "cured": found.cured,
+        },
+        fix="; or ".join(_cures(outcome, found)) or None,
     )
 
 
-def _cures(found: Attribution, places: list[str]) -> Iterator[str]:
+def _cures(outcome: Outcome, found: Attribution) -> Iterator[str]:
     """The cures that were seen to help, raise_precision first."""
-    if found.cured:
-        sites = ", ".join(f'"{place}"' for place in places)
-        yield f"wrap the step: jaxdoctor.remedies.raise_precision(step, sites=[{sites}]); tried: finite"
-    around = found.around
-    if around is not None and around.finite and around.share <= found.share + LITTLE:
-        yield f"before the step is traced: {'; '.join(around.statements)}; tried: finite"
+    wrapping, it = found.wrapping(outcome.stepped), "it" if outcome.is_call else "the step"
+    if wrapping is not None:
+        yield f"wrap {it}: {wrapping}; tried: finite"
+    if found.setting:
+        yield f"before {it} is traced: {'; '.join(found.setting)}; tried: finite"

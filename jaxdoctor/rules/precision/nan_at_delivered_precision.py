@@ -58,11 +58,12 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
     highest, x64 = outcome.at_highest or next(full, None), native_x64(outcome.trials)
     where = f"; {' and '.join(outcome.culprits)} alone suffices" if outcome.culprits else ""
     yield Hit(
-        location=Location(path=outcome.subject, leaf=trial.first_bad_field, step=trial.first_bad_step),
+        location=Location(
+            path=outcome.subject, leaf=trial.first_bad_field, step=outcome.first_bad_step(trial)
+        ),
         message=(
-            f"{trial.failed} of {trial.replays} replays are not finite {_where(outcome, trial, more=more)}, "
-            f"first {trial.first_bad_field} "
-            f"at step {trial.first_bad_step}; {mended}{where}"
+            f"{trial.failed} of {trial.replays} {outcome.replay_word}s are not finite "
+            f"{_where(outcome, trial, more=more)}, first {outcome.first_bad(trial)}; {mended}{where}"
         ),
         evidence={
             "failed": trial.failed,

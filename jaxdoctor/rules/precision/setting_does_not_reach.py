@@ -43,13 +43,11 @@ def setting_does_not_reach(outcome: Outcome) -> Hits:
     named = [need.place for need in found.needs if need.explicit] if found is not None else []
     if not named or found is None:
         return
-    sites = ", ".join(f'"{place.partition(" (")[0]}"' for place in named)
+    wrapping = found.wrapping(outcome.stepped)
     verb = "needs the bits and names a precision" if len(named) == 1 else "need the bits and name precisions"
     yield Hit(
         location=Location(path=outcome.subject),
         message=f"{' and '.join(named)} {verb} of its own",
         evidence={"places": named},
-        fix=f"wrap the step: jaxdoctor.remedies.raise_precision(step, sites=[{sites}])"
-        if found.cured
-        else None,
+        fix=None if wrapping is None else f"wrap the step: {wrapping}; tried: finite",
     )

@@ -47,10 +47,10 @@ def thin_margin(outcome: Outcome) -> Hits:
     yield Hit(
         location=Location(path=outcome.subject),
         message=(
-            f"the rollout requires {outcome.required_bits} mantissa bits and {outcome.delivered_by} delivers "
-            f"{outcome.delivered_bits}: {margin} to spare"
+            f"the {outcome.subject_word} requires {outcome.required_bits} mantissa bits and "
+            f"{outcome.delivered_by} delivers {outcome.delivered_bits}: {margin} to spare"
             if margin >= 0
-            else f"no replay failed on {outcome.delivered_by}, but emulated ones below "
+            else f"no {outcome.replay_word} failed on {outcome.delivered_by}, but emulated ones below "
             f"{outcome.required_bits} bits do"
         ),
         evidence={

@@ -10,6 +10,8 @@ from jaxdoctor.rules.rule import Hits, rule
 
 FIX = "look at the start state and at MuJoCo's warnings; no precision mends it"
 
+FIX_OF_CALL = "look at the arguments with which it fails; no precision mends it"
+
 
 @rule("JD204", Severity.ERROR)
 def unstable_at_every_precision(outcome: Outcome) -> Hits:
@@ -53,15 +55,21 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
     if x64 is None or not x64.failed:
         return
     warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.in_c.warnings.items()))
-    known = outcome.steps_in_c is not None
     yield Hit(
-        location=Location(path=outcome.subject, leaf=x64.first_bad_field, step=x64.first_bad_step),
+        location=Location(path=outcome.subject, leaf=x64.first_bad_field, step=outcome.first_bad_step(x64)),
         message=(
-            f"{x64.failed} of {x64.replays} replays are not finite in float64 either, first "
-            f"{x64.first_bad_field} at step {x64.first_bad_step}"
-            + (", nor does MuJoCo in C take that step" if known else "; whether in C is not known")
+            f"{x64.failed} of {x64.replays} {outcome.replay_word}s are not finite in float64 either, first "
+            f"{outcome.first_bad(x64)}"
+            + _in_c(outcome)
             + (f"; over the rollout MuJoCo in C warns of {warned}" if warned else "")
         ),
         evidence={"failed": x64.failed, "replays": x64.replays, "warnings": dict(outcome.in_c.warnings)},
-        fix=advice(outcome.cures) or FIX,
+        fix=FIX_OF_CALL if outcome.is_call else advice(outcome.cures) or FIX,
     )
+
+
+def _in_c(outcome: Outcome) -> str:
+    if outcome.is_call:
+        return ""
+    known = outcome.steps_in_c is not None
+    return ", nor does MuJoCo in C take that step" if known else "; whether in C is not known"

@@ -11,7 +11,9 @@ def test_a_guilty_product_with_a_precision_of_its_own():
     (finding,) = setting_does_not_reach.judge(outcome(16, attribution=found))
 
     assert finding.message == f"{CONVEX} needs the bits and names a precision of its own"
-    assert 'sites=["mujoco/mjx/_src/collision_convex.py:628"]' in finding.fix
+    # What was tried is the whole set.
+    sites = '["mujoco/mjx/_src/support.py:67", "mujoco/mjx/_src/collision_convex.py:628"]'
+    assert finding.fix.endswith(f"raise_precision(step, sites={sites}); tried: finite")
 
 
 def test_products_that_a_setting_reaches_are_left_alone():
