@@ -422,6 +422,9 @@ class Signature:
     state_parts: tuple[str, ...] = ()
     """The names of the arguments that were taken for the state, as they come back in what is returned."""
 
+    state_seen: tuple[str, ...] = ()
+    """Those of them that a later call of a script was seen to be given; the others have the structure."""
+
     data: tuple[str, ...] = ()
     """The names of the other arguments."""
 

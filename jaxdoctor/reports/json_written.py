@@ -445,6 +445,7 @@ def _signature(signature: Signature) -> dict[str, Any]:
         "refused": signature.refused,
         "rounds": signature.rounds,
         "state_parts": signature.state_parts,
+        "state_seen": signature.state_seen,
         "data": signature.data,
         "notes": signature.notes,
         "call": _recorded(signature.call),

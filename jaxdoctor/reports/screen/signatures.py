@@ -58,7 +58,7 @@ def _origin(signature: Signature, console: Console) -> None:
         labelled(console, "call", call_told(signature.call))
         if signature.call.others:
             labelled(console, "others", "; ".join(signature.call.others))
-    if signature.data or len(signature.state_parts) > 1:
+    if signature.data or signature.state_seen or len(signature.state_parts) > 1:
         labelled(console, "state", parts_told(signature))
     for note in signature.notes:
         labelled(console, "traced", note)
@@ -75,9 +75,13 @@ def call_told(call: Recorded) -> str:
 
 
 def parts_told(signature: Signature) -> str:
-    """As in "params, opt_state; data: batch"."""
+    """As in "params, opt_state (seen in the next call); data: batch"."""
     data = f"; data: {', '.join(signature.data)}" if signature.data else ""
-    return f"{', '.join(signature.state_parts)}{data}"
+    seen = [name for name in signature.state_parts if name in signature.state_seen]
+    others = [name for name in signature.state_parts if name not in signature.state_seen]
+    known = f"{', '.join(seen)} (seen in the next call)" if seen else ""
+    likely = f"{', '.join(others)}{' (by structure)' if seen else ''}" if others else ""
+    return f"{', '.join(filter(None, (known, likely)))}{data}"
 
 
 def settles(signature: Signature) -> str:

@@ -7,15 +7,16 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from jaxdoctor.updates.trace.flow import Fed, Key, Seen
 from jaxdoctor.updates.trace.forms import completed, names_of
 from jaxdoctor.updates.trace.parts import at, is_key, layout, matched
-from jaxdoctor.updates.trace.rounds import Pick, joined, likeness
+from jaxdoctor.updates.trace.rounds import Pick, likeness, together
 from jaxdoctor.updates.trace.target import Traced
 from jaxdoctor.updates.trace.tree import Abstract, abstract, typed
 
@@ -36,16 +37,27 @@ class Called:
     args: tuple[Any, ...]
     keywords: Mapping[str, Any]
 
+    def without_arrays(self) -> Called:
+        """The same with the types of large arrays in their places, so that it can be kept."""
+        if self.kind == "nnx.jit":
+            return self
+        args, keywords = jax.tree.map(typed, (self.args, dict(self.keywords)))
+        return replace(self, args=args, keywords=keywords)
 
-def of_call(call: Called) -> Traced | None:
+
+def of_call(call: Called, seen: Seen | None = None) -> Traced | None:
     """What to trace; None where nothing of what it takes comes back.
+
+    Args:
+        call: the first one of a function.
+        seen: what a later call was seen to be given; None: the structures of the arguments tell alone.
 
     Raises:
         Exception: what the function raises when it is traced.
     """
     names = names_of(call.function, len(call.args))
-    if call.kind == "nnx.jit":
-        return _of_modules(call, names)
+    if call.kind == "nnx.jit" and (modules := _of_modules(call, names)) is not None:
+        return modules
     fixed = _fixed(call, names)
     update, args = call.jitted, list(call.args)
     if call.kind == "pmap":
@@ -64,30 +76,66 @@ def of_call(call: Called) -> Traced | None:
         return update(*(full[index] for index in range(len(args))), **named)
 
     labels = (*(names[index] for index in given), *words)
-    return _subject(called, values, labels, call)
+    return _subject(called, dict(zip((*given, *words), values, strict=True)), labels, call, seen)
 
 
 def _subject(
-    update: Callable[..., Any], values: list[Any], names: Sequence[str], call: Called
+    update: Callable[..., Any],
+    given: Mapping[Key, Any],
+    names: Sequence[str],
+    call: Called,
+    seen: Seen | None,
 ) -> Traced | None:
+    values = list(given.values())
     if not values:
         return None
     plain = Traced(update=update, state=values[0], args=tuple(values[1:]), names=tuple(names))
     plain, returned = _outputs(plain, call)
     found = _state(returned, [abstract(each) for each in values], names)
-    if found is None:
+    structural = (
+        {} if found is None else {index: Fed(found[0].layout[part]) for index, part in found[1].items()}
+    )
+    takes = structural if seen is None else _confirmed(structural, seen, list(given))
+    if not takes:
         return None
-    pick, parts = found
-    made = joined(plain, pick, parts)
-    states = [values[index] for index in parts]
     return Traced(
         **{
-            **vars(made),
-            "learns": holds_optimizer(states),
+            **vars(_together(plain, takes, values)),
+            "learns": holds_optimizer([values[index] for index in takes]),
             "filter_jit": call.kind == "filter_jit",
             "order": names_of(call.function, len(call.args)),
+            "places": {names[index]: each.place for index, each in takes.items()},
+            "seen": tuple(
+                names[index] for index, key in enumerate(given) if seen is not None and key in seen.fed
+            ),
         }
     )
+
+
+def _confirmed(structural: Mapping[int, Fed], seen: Seen, keys: Sequence[Key]) -> dict[int, Fed]:
+    """What was seen to come back, and what is like a part that comes back and was not seen to be another."""
+    found = {index: seen.fed[key] for index, key in enumerate(keys) if key in seen.fed}
+    taken = [each.place for each in found.values()]
+    for index, fed in structural.items():
+        if index in found or fed.place is None or fed.place in taken:
+            continue
+        if not seen.against(keys[index], fed.place):
+            found[index] = fed
+    return found
+
+
+def _together(plain: Traced, takes: Mapping[int, Fed], values: Sequence[Any]) -> Traced:
+    def left(returned: Any) -> tuple[Any, ...]:
+        taken = [jax.tree.leaves(takes[index].take(returned, values[index])) for index in takes]
+        known = {id(leaf) for leaves in taken for leaf in leaves}
+        return tuple(leaf for leaf in jax.tree.leaves(returned) if id(leaf) not in known)
+
+    ways = {index: functools.partial(_take, fed=fed, argument=values[index]) for index, fed in takes.items()}
+    return together(plain, ways, left)
+
+
+def _take(returned: Any, *, fed: Fed, argument: Any) -> Any:
+    return fed.take(returned, argument)
 
 
 def _outputs(subject: Traced, call: Called) -> tuple[Traced, Any]:

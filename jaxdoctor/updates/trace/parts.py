@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,30 +19,55 @@ DATA_NAMES = (
 """A bare array of such a name is data, whatever the update returns beside its state."""
 
 
-def layout(returned: Any, structures: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
-    """Where in what an update returned its parts stand: the items of a tuple, each by its indices.
+Place = tuple[Any, ...]
+"""Where a part stands in what an update returns: indices, keys and the names of fields, from outside in."""
 
-    An item that is a plain tuple is opened too where it holds one of the structures: `(loss, (params, s))`.
+
+def layout(returned: Any, structures: Sequence[Any]) -> tuple[Place, ...]:
+    """Where in what an update returned its parts stand: the items of a tuple, each by its place.
+
+    A dictionary, a named tuple or a dataclass is opened where one of its values has one of the structures,
+    and so is an item of a tuple: `(loss, (params, s))`, `{"params": params, "loss": loss}`.
     """
-    if not _is_plain(returned):
+    if not _is_plain(returned) and not _holds(returned, structures):
         return ((),)
-    found: list[tuple[int, ...]] = []
-    for index, item in enumerate(returned):
-        inner = [jax.tree.structure(each) for each in item] if _is_plain(item) else []
-        opens = any(each in structures for each in inner) and jax.tree.structure(item) not in structures
-        found += [(index, place) for place in range(len(inner))] if opens else [(index,)]
+    found: list[Place] = []
+    for key, item in _items(returned):
+        opens = jax.tree.structure(item) not in structures and _holds(item, structures)
+        found += [(key, inner) for inner, _ in _items(item)] if opens else [(key,)]
     return tuple(found)
 
 
-def at(returned: Any, place: tuple[int, ...]) -> Any:
+def at(returned: Any, place: Place) -> Any:
     """The part that stands there."""
-    for index in place:
-        returned = returned[index]
+    for key in place:
+        named = isinstance(key, str) and not isinstance(returned, Mapping)
+        returned = getattr(returned, key) if named else returned[key]
     return returned
 
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and not hasattr(value, "_fields")
+
+
+def _items(value: Any) -> list[tuple[Any, Any]]:
+    """What it holds, each with the key by which `at` finds it; nothing of what is no container."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if hasattr(value, "_fields"):
+        return [(name, getattr(value, name)) for name in value._fields]
+    if isinstance(value, (tuple, list)):
+        return list(enumerate(value))
+    if dataclasses.is_dataclass(value):
+        return [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    return []
+
+
+def _holds(value: Any, structures: Sequence[Any]) -> bool:
+    """Whether one of the values in it has one of the structures; a bare array is no sign of anything."""
+    found: list[Any] = [jax.tree.structure(item) for _, item in _items(value)]
+    leaf: Any = jax.tree.structure(0)
+    return any(each in structures and (each != leaf or _is_plain(value)) for each in found)
 
 
 def matched(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import importlib.abc
 import importlib.util
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType, MethodType, ModuleType
 from typing import Any
 
@@ -20,6 +22,7 @@ from jaxdoctor.programs.named import first_line
 from jaxdoctor.updates.trace.callers import whence
 from jaxdoctor.updates.trace.calls import Called, of_call, of_loop
 from jaxdoctor.updates.trace.compiles import compiles
+from jaxdoctor.updates.trace.flow import Flow, Key, Seen, arguments_of
 from jaxdoctor.updates.trace.run import sign
 from jaxdoctor.updates.trace.target import Traced
 
@@ -31,6 +34,10 @@ LIBRARIES = (
 
 ENOUGH_CALLS = 3
 """Of a step that learns: at the third the recording ends."""
+
+
+MOST_FOLLOWED = 8
+"""Of one function, calls whose results are looked for among the arguments of the next."""
 
 
 class Stop(BaseException):
@@ -51,6 +58,7 @@ class Entry:
     compiled: list[bool] = field(default_factory=list)
     """Of every call that was really made: whether XLA compiled."""
 
+    looked: bool = False
     shapes: list[tuple[str, ...]] = field(default_factory=list)
     """Of every call: the types of its arguments that are no state."""
 
@@ -60,12 +68,15 @@ class Entry:
     """Its state holds an optimizer's leaves, or it takes a gradient."""
 
     error: str | None = None
+    call: Called | None = None
+    """The first one, with the types of its arrays; None: what comes back is known, or cannot be."""
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, int]:
-        """The step that learns before all others, then the outermost loop, then the most leaves."""
+    def rank(self) -> tuple[bool, bool, bool, bool, int]:
+        """The step that learns first, then the outermost loop, then what was seen to come back."""
         leaves = len(self.signature.leaves) if self.signature else 0
-        return self.learns, self.depth == 0 and self.learns, self.kind == "loop", leaves
+        comes_back = self.subject is not None and bool(self.subject.seen)
+        return self.learns, self.depth == 0 and self.learns, self.kind == "loop", comes_back, leaves
 
     @property
     def place(self) -> str:
@@ -88,6 +99,7 @@ class Recorder:
         """Calls of jitted functions and loops, whatever they return."""
 
         self._wanted, self._calls, self._found = wanted, calls, found
+        self._flow = Flow()
         self._depth = self._loops = 0
         self._busy = False
 
@@ -107,12 +119,40 @@ class Recorder:
         """One call of a jitted function: looked at, then made."""
         if self._busy or self._depth:
             return jitted.real(*args, **keywords)
+        entry = self._met(jitted, args, keywords, sys._getframe(2))  # noqa: SLF001 (the only way to the caller)
+        return self._made(entry, jitted.real, args, keywords)
+
+    def lowered(self, jitted: Jitted, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        """A jitted function that is lowered, to be compiled before it is called."""
+        real = jitted.real.lower(*args, **keywords)
+        if self._busy or self._depth:
+            return real
+        return Lowered(self, self._met(jitted, args, keywords, sys._getframe(2)), real)  # noqa: SLF001
+
+    def compiled(self, entry: Entry, real: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        """One call of what was compiled before it."""
+        if self._busy or self._depth:
+            return real(*args, **keywords)
+        return self._made(entry, real, args, keywords)
+
+    def _met(
+        self, jitted: Jitted, args: tuple[Any, ...], keywords: Mapping[str, Any], frame: FrameType | None
+    ) -> Entry:
         self.seen += 1
-        entry = self._entry(jitted.function, jitted.kind, sys._getframe(2))  # noqa: SLF001 (the only way to the caller)
-        if entry.calls == 0:
-            self._look(
-                entry, Called(jitted.real, jitted.function, jitted.kind, jitted.options, args, keywords)
-            )
+        entry = self._entry(jitted.function, jitted.kind, frame)
+        if not entry.looked:
+            entry.looked = True
+            call = Called(jitted.real, jitted.function, jitted.kind, jitted.options, args, keywords)
+            self._look(entry, call)
+            with contextlib.suppress(TypeError, ValueError):
+                entry.call = call.without_arrays()
+        return entry
+
+    def _made(self, entry: Entry, real: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        given = arguments_of(args, keywords)
+        self._flow.given(given)
+        if entry.call is not None and entry.calls:
+            self._follow(entry, entry.call, given)
         entry.calls += 1
         entry.shapes.append(_types(entry, args, keywords))
         done = self._calls or ENOUGH_CALLS - 1
@@ -120,11 +160,35 @@ class Recorder:
             raise Stop
         before = len(compiles())
         with self._within():
-            out = jitted.real(*args, **keywords)
+            out = real(*args, **keywords)
         entry.compiled.append(len(compiles()) > before)
+        if entry.calls < MOST_FOLLOWED:
+            self._flow.returned(entry.place, out)
         if self._ends(entry) and self._calls and entry.calls >= self._calls:
             raise Stop
         return out
+
+    def _follow(self, entry: Entry, call: Called, given: Mapping[Key, Any]) -> None:
+        """Takes for state what the call before this one returned, and judges again where that is another."""
+        fed = self._flow.fed(entry.place, given)
+        if not fed or (call.kind == "nnx.jit" and entry.subject is not None):
+            return
+        entry.call = None
+        seen = Seen(fed, lambda key, place: self._flow.contradicts(entry.place, given[key], place))
+        with self._within():
+            try:
+                subject = of_call(call, seen)
+            except Exception as error:  # noqa: BLE001 (what was taken by its structure stays so)
+                entry.error = first_line(error)
+                return
+        if subject is None:
+            return
+        if entry.subject is None or entry.signature is None or entry.subject.places != subject.places:
+            self._judge(entry, subject)
+            entry.shapes = [_types(entry, call.args, call.keywords)] * entry.calls
+        else:
+            entry.subject = subject
+            entry.signature = replace(entry.signature, state_seen=subject.seen)
 
     def _ends(self, entry: Entry) -> bool:
         """Whether the recording ends with this one."""
@@ -202,8 +266,7 @@ class Recorder:
             (jax, name, getattr(jax, name)) for name in ("jit", "pmap", "shard_map") if hasattr(jax, name)
         ]
         kept += [(jax.lax, name, getattr(jax.lax, name)) for name in ("scan", "fori_loop", "while_loop")]
-        pjit = importlib.import_module("jax.experimental.pjit")
-        kept.append((pjit, "pjit", pjit.pjit))
+        kept += _pjit()
         sys.meta_path.insert(0, finder)
         for module, name, real in kept:
             loops = {"scan": self._scan, "fori_loop": self._fori_loop, "while_loop": self._while_loop}
@@ -307,8 +370,42 @@ class Jitted:
         """A jitted method."""
         return self if instance is None else MethodType(self, instance)
 
+    def lower(self, *args: Any, **keywords: Any) -> Any:
+        """As that of the jitted function."""
+        return self._recorder.lowered(self, args, keywords)
+
     def __getattr__(self, name: str) -> Any:
-        """`lower`, `trace`, `clear_cache` and the rest."""
+        """`trace`, `clear_cache` and the rest."""
+        return getattr(self.real, name)
+
+
+class Lowered:
+    """What `lower` gives, which tells of the calls of what it compiles."""
+
+    def __init__(self, recorder: Recorder, entry: Entry, real: Any) -> None:
+        self.real, self._recorder, self._entry = real, recorder, entry
+
+    def compile(self, *args: Any, **keywords: Any) -> Any:
+        """The compiled function."""
+        return Compiled(self._recorder, self._entry, self.real.compile(*args, **keywords))
+
+    def __getattr__(self, name: str) -> Any:
+        """`as_text`, `cost_analysis` and the rest."""
+        return getattr(self.real, name)
+
+
+class Compiled:
+    """A function that was compiled before it is called."""
+
+    def __init__(self, recorder: Recorder, entry: Entry, real: Any) -> None:
+        self.real, self._recorder, self._entry = real, recorder, entry
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """As the compiled function."""
+        return self._recorder.compiled(self._entry, self.real, args, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        """`memory_analysis`, `cost_analysis` and the rest."""
         return getattr(self.real, name)
 
 
@@ -337,6 +434,16 @@ class _Finder(importlib.abc.MetaPathFinder):
 
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
+
+
+def _pjit() -> list[tuple[Any, str, Any]]:
+    """The older name of `jit`, where this JAX still has it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with contextlib.suppress(ImportError, AttributeError):
+            module = importlib.import_module("jax.experimental.pjit")
+            return [(module, "pjit", module.pjit)]
+    return []
 
 
 def _is_counted(file: str) -> bool:

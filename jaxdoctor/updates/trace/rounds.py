@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 
 from jaxdoctor.errors import UsageError
-from jaxdoctor.updates.trace.parts import at, layout, matched
+from jaxdoctor.updates.trace.parts import Place, at, layout, matched
 from jaxdoctor.updates.trace.target import Traced
 from jaxdoctor.updates.trace.tree import Abstract, abstract, arrays_of
 
@@ -35,10 +36,10 @@ class Round:
 class Pick:
     """Which part of what an update returns is the next state."""
 
-    place: tuple[int, ...]
-    """Its indices; (): all of it."""
+    place: Place
+    """(): all of it."""
 
-    layout: tuple[tuple[int, ...], ...] = ((),)
+    layout: tuple[Place, ...] = ((),)
     """The places of all parts."""
 
     def split(self, returned: Any) -> tuple[Any, Any]:
@@ -133,27 +134,40 @@ def _parts(
 
 def joined(subject: Traced, pick: Pick, parts: Mapping[int, int]) -> Traced:
     """The same update with all that comes back in one state: several parts by their arguments' names."""
+    takes = {index: functools.partial(at, place=pick.layout[part]) for index, part in parts.items()}
+    left = [place for index, place in enumerate(pick.layout) if index not in parts.values()]
+    return together(subject, takes, lambda returned: tuple(at(returned, place) for place in left))
+
+
+def together(
+    subject: Traced, takes: Mapping[int, Callable[[Any], Any]], left: Callable[[Any], tuple[Any, ...]]
+) -> Traced:
+    """The same update with several arguments as its state.
+
+    Args:
+        subject: what was called.
+        takes: of every argument that comes back, how it is taken from what the update returned.
+        left: what else it returned.
+    """
     arguments = [subject.state, *subject.args]
     names = subject.names or tuple(f"argument {index}" for index in range(len(arguments)))
-    order = sorted(parts)
-    others = [index for index in range(len(arguments)) if index not in parts]
+    order = sorted(takes)
+    others = [index for index in range(len(arguments)) if index not in takes]
     single = len(order) == 1
 
-    def together(values: Mapping[int, Any]) -> Any:
+    def one(values: Mapping[int, Any]) -> Any:
         return values[order[0]] if single else OrderedDict((names[index], values[index]) for index in order)
 
     def update(state: Any, *rest: Any, **keywords: Any) -> tuple[Any, Any]:
         given = dict(zip(others, rest, strict=True))
         given |= {index: state if single else state[names[index]] for index in order}
         returned = subject.update(*(given[index] for index in range(len(arguments))), **keywords)
-        new = together({index: at(returned, pick.layout[parts[index]]) for index in order})
-        left = [at(returned, place) for index, place in enumerate(pick.layout) if index not in parts.values()]
-        return new, tuple(left)
+        return one({index: takes[index](returned) for index in order}), left(returned)
 
     return replace(
         subject,
         update=update,
-        state=together(dict(enumerate(arguments))),
+        state=one(dict(enumerate(arguments))),
         args=tuple(arguments[index] for index in others),
         names=("state", *(names[index] for index in others)),
         parts=tuple(names[index] for index in order),

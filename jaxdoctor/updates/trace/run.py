@@ -172,6 +172,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         donatable=_donatable(story.subject),
         state_bytes=first.before.nbytes,
         state_parts=story.subject.parts or story.subject.names[:1],
+        state_seen=story.subject.seen,
         data=story.subject.data,
         notes=story.subject.notes,
         inner=tuple(story.subject.inner.values()),

@@ -52,6 +52,12 @@ class Traced:
     order: tuple[str, ...] = ()
     """The names of the arguments in the order in which a script gives them."""
 
+    places: Mapping[str, Any] = field(default_factory=dict)
+    """Of a call that was recorded: where each part of its state stands in what it returns."""
+
+    seen: tuple[str, ...] = ()
+    """The parts that a later call was seen to be given."""
+
     @property
     def data(self) -> tuple[str, ...]:
         """The names of the arguments that are no state."""
