@@ -116,7 +116,8 @@ def _formats_help() -> str:
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Log what is being done to stderr.", callback=_log)
+    bool,
+    typer.Option("--verbose", "-v", help="Show the machine and all tables; log to stderr.", callback=_log),
 ]
 
 Parameters = Mapping[str, tuple[Any, Any]]
@@ -250,6 +251,7 @@ class Shared:
     selection: Selection
     statistics: bool = False
     quiet: bool = False
+    verbose: bool = False
     began: float = field(default_factory=time.time)
 
     def stamped(self, report: Report) -> Report:
@@ -282,7 +284,10 @@ class Shared:
 
     def judging(self, config: Config) -> Callable[[Report], Report]:
         """What applies the configuration to a report, and the options to how it is shown."""
-        return lambda report: replace(self.stamped(judged(report, config)), statistics=self.statistics)
+        return lambda report: self._shown(self.stamped(judged(report, config)))
+
+    def _shown(self, report: Report) -> Report:
+        return replace(report, statistics=self.statistics, verbose=self.verbose)
 
     def publish(self, report: Report, config: Config) -> int:
         """Judges what counts, writes the report, and returns the exit code."""
@@ -290,7 +295,7 @@ class Shared:
 
     def write(self, report: Report, config: Config) -> int:
         """Writes a report that was judged already."""
-        report = replace(report, statistics=self.statistics)
+        report = self._shown(report)
         code = publish(report, self.formats, self.outputs, config.fail_on)
         files = [str(path) for _, path in self.destinations if path is not None]
         if len(files) == len(self.destinations) and not self.quiet:
@@ -343,6 +348,7 @@ def _shared(given: Mapping[str, Any]) -> Shared:
         outputs=tuple(given["outputs"] or ()),
         statistics=given["statistics"],
         quiet=given["quiet"],
+        verbose=given["verbose"],
         selection=Selection(
             config=given["config"],
             select=tuple(given["select"] or ()),

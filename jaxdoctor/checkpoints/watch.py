@@ -15,7 +15,8 @@ from jaxdoctor.checkpoints.scan import BytesRead, conclude, read_checkpoint
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
-from jaxdoctor.reports.publish import Destination, severity_named, worst_first, write
+from jaxdoctor.reports.publish import Destination, severity_named, write
+from jaxdoctor.reports.wording import worst_first
 from jaxdoctor.workers.progress import SILENT
 
 POLL_SECONDS = 2.0

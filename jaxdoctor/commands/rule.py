@@ -18,26 +18,27 @@ FORMATS = ("terminal", "json")
 
 
 def rule(
-    word: Annotated[
-        str | None,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[RULE]",
-            help="A code such as JD301 or its beginning, a name such as nonfinite-values, or a word of one.",
+            metavar="[RULE]...",
+            help="Codes such as JD301 or their beginnings, names such as nonfinite-values, or words of them.",
             autocompletion=complete_rule,
         ),
     ] = None,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="terminal or json.")] = "terminal",
 ) -> None:
-    """List the rules, or those that a word is near to, or print the page of one."""
+    """List the rules, or those that a word is near to, or print the pages of those that are named."""
     if form not in FORMATS:
         raise UnknownNameError("format of rules", form, FORMATS)
-    rules = by_code() if word is None else rules_like(word)
+    found = [rules_like(word) for word in words or ()]
+    rules = list({rule.code: rule for some in found for rule in some}.values()) if found else by_code()
     if form == "json":
         text = json.dumps(as_json(rules), indent=2) + "\n"
-    elif word is None or len(rules) > 1:
-        text = "".join(f"{line(known)}\n" for known in rules)
+    elif found and all(len(some) == 1 for some in found):
+        text = "\n".join(page(known) for known in rules)
     else:
-        text = page(rules[0])
+        text = "".join(f"{line(known)}\n" for known in rules)
     to_stdout(lambda out: out.write(text))
 
 

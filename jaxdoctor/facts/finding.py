@@ -35,6 +35,9 @@ class Location:
     line: int | None = None
     """A line of `path`, counted from 1."""
 
+    source: str | None = None
+    """The text of that line; None: it is not known, or the file cannot be read."""
+
     file: str | None = None
     """The file as seen from the repository's root; None: it is no file, or that is not known yet."""
 

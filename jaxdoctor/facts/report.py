@@ -71,6 +71,9 @@ class Report:
     with_leaves: bool = False
     """Whether formats list the leaves of each checkpoint."""
 
+    verbose: bool = False
+    """Whether a terminal shows the machine and every table, not only the answer."""
+
     in_full: bool = False
     """Whether it is written to a file, where nothing is left out for the sake of a screen."""
 

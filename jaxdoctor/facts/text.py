@@ -31,6 +31,11 @@ def shortened(text: str, width: int) -> str:
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
 
+def cut_left(text: str, width: int) -> str:
+    """The text without its beginning: names of one run differ at their ends."""
+    return text if len(text) <= width else f"…{text[len(text) - max(width - 1, 1) :]}"
+
+
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun: "1 finding", "2 findings"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from jaxdoctor.facts.finding import Finding, Ignored
 from jaxdoctor.facts.report import Report
+from jaxdoctor.reports.excerpt import with_source
 
 LETTERS = 32
 """Of a SHA-256 digest in hexadecimal: 128 bits, so that no two findings share one by chance."""
@@ -77,7 +78,7 @@ def _placed(finding: Finding, where: Folders) -> Finding:
     content = content_of(path) if is_file and path is not None else None
     return replace(
         finding,
-        location=replace(finding.location, file=file),
+        location=replace(with_source(finding.location) if is_file else finding.location, file=file),
         fingerprint=_digest(finding, name_from(where.base, path)),
         content=None if content is None else _digest(finding, content),
     )

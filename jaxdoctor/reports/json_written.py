@@ -214,6 +214,7 @@ def _location(location: Location) -> dict[str, Any]:
         "leaf": location.leaf,
         "step": location.step,
         "line": location.line,
+        **({} if location.source is None else {"source": location.source}),
         **({} if location.file is None else {"file": location.file}),
     }
 

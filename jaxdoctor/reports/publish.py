@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from jaxdoctor.errors import UnknownNameError, UsageError
-from jaxdoctor.facts.finding import Finding, Severity
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import FORMATS
+from jaxdoctor.reports.wording import worst_first
 from jaxdoctor.workers.stdout import to_stdout
 
 NEVER = "never"
@@ -126,11 +127,6 @@ def _unwritable(path: Path, why: str) -> UsageError:
     return UsageError(
         f"{path} cannot be written: {why}", hint="give --output a file in an existing folder that you own"
     )
-
-
-def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The order of findings in every format: by severity, and within it as the rules gave them."""
-    return tuple(sorted(findings, key=lambda finding: -finding.severity))
 
 
 def publish(report: Report, formats: Sequence[str], outputs: Sequence[Path], fail_on: str) -> int:

@@ -31,6 +31,17 @@ WORST_FIRST = (Verdict.PRECISION, Verdict.ENGINE, Verdict.MODEL, Verdict.UNKNOWN
 """What a report over several rollouts leads with: first what a setting can cure."""
 
 
+def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The order of findings in every format: by severity, then those of one rule together.
+
+    Rules, and findings within each, stay in the order in which they came.
+    """
+    first: dict[str, int] = {}
+    for index, finding in enumerate(findings):
+        first.setdefault(finding.code, index)
+    return tuple(sorted(findings, key=lambda finding: (-finding.severity, first[finding.code])))
+
+
 def statistics(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
     """How many findings each rule has, with one of them: the most frequent first."""
     counts: dict[tuple[str, str], list[Finding]] = {}
@@ -54,12 +65,15 @@ def inert(line: str) -> str:
 
 
 def place(location: Location) -> str:
-    """Where a finding points: "run/100:12 opt_state/0/nu/w at step 7"."""
+    """Where a finding points: "run/100:12 opt_state/0/nu/w, step 7,000"."""
     path = location.path or ""
     if location.line is not None:
         path += f":{location.line}"
-    step = None if location.step is None else f"at step {location.step}"
-    return " ".join(part for part in (path, location.leaf, step) if part)
+    # The name of a checkpoint mostly tells its step.
+    told = location.step is None or str(location.step) in path.rpartition("/")[2]
+    step = None if told else f"step {location.step:,}"
+    named = " ".join(part for part in (path, location.leaf) if part)
+    return ", ".join(part for part in (named, step) if part)
 
 
 def headline(finding: Finding) -> str:
@@ -81,15 +95,15 @@ def summary(report: Report) -> str:
         parts[-1] += f" ({len(report.reused):,} of them earlier and unchanged)"
     left_out = ((len(report.unexamined), "not examined"), (len(report.ignored), "ignored"))
     parts += [f"{number:,} {what}" for number, what in left_out if number]
+    took = "" if report.run is None else f" ({in_seconds(report.run.seconds)})"
     if report.tests:
         failed = sum(test.passed is False for test in report.tests)
         parts[0] = f"{failed} of {counted(len(report.tests), 'test')} failed"
         parts.pop(1)
     if report.configured is not None:
         parts.insert(1, f"configured by {report.configured}")
-    words = ", ".join(parts)
-    words += coverage(report)
-    return f"{words}; interrupted, so this is only what was found until then" if report.partial else words
+    words = ", ".join(parts) + coverage(report) + took
+    return f"{words}; interrupted: partial report" if report.partial else words
 
 
 def _news(report: Report) -> str:

@@ -128,9 +128,10 @@ def _location(finding: Finding, report: Report) -> dict[str, Any]:
     where = finding.location
     file = where.file or report.configuration_file or "."
     line = where.line if where.file is not None else None
-    described: dict[str, Any] = {
-        "physicalLocation": {"artifactLocation": _artifact(file), "region": {"startLine": line or 1}}
-    }
+    region: dict[str, Any] = {"startLine": line or 1}
+    if line is not None and where.source is not None:
+        region["snippet"] = {"text": clean(where.source)}
+    described: dict[str, Any] = {"physicalLocation": {"artifactLocation": _artifact(file), "region": region}}
     names = [(where.leaf, "member")] if where.leaf is not None else []
     if where.file is None and where.path is not None:
         names.append((where.path, "resource"))

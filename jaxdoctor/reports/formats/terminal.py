@@ -5,31 +5,32 @@ from __future__ import annotations
 import io
 import os
 import sys
+from dataclasses import replace
 from typing import TextIO
 
 from rich.console import Console
 
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.screen import checkpoints, findings, machine, rollouts, signatures
-from jaxdoctor.reports.wording import inert
+from jaxdoctor.reports.screen import aside, checkpoints, counts, findings, machine, rollouts, signatures
+from jaxdoctor.reports.screen.lines import say
+from jaxdoctor.reports.wording import inert, summary, worst_first
 
 PLAIN_WIDTH = 120
 """Tables in a file or a log have this width; nobody can know the reader's."""
 
-SECTIONS = (machine.draw, checkpoints.draw, signatures.draw, findings.draw)
-
-ANSWER_FIRST = (
+ANSWER = (
+    machine.tests,
     rollouts.verdicts,
+    signatures.verdicts,
     findings.prescribed,
     findings.found,
-    rollouts.tables,
-    checkpoints.draw,
-    signatures.draw,
-    machine.draw,
-    findings.closing,
+    checkpoints.leaves,
 )
-"""A report of rollouts: the verdict, what mends it, why, and then what it was seen by."""
+"""What was asked for stands first: the verdict, what mends it, why."""
+
+TABLES = (rollouts.tables, checkpoints.draw, signatures.draw, machine.draw)
+"""What it was seen by: in a file, and with --verbose."""
 
 
 def _write(report: Report, out: TextIO) -> None:
@@ -41,7 +42,14 @@ def _write(report: Report, out: TextIO) -> None:
         _draw(
             report,
             Console(
-                file=out, width=_width(), force_terminal=True, highlight=False, emoji=False, markup=False
+                file=out,
+                width=_width(),
+                force_terminal=True,
+                color_system="256",
+                soft_wrap=not _stated(),
+                highlight=False,
+                emoji=False,
+                markup=False,
             ),
         )
         return
@@ -58,22 +66,50 @@ def _forced() -> bool:
     return any(os.environ.get(name, "0") not in {"", "0"} for name in ("FORCE_COLOR", "CLICOLOR_FORCE"))
 
 
-def _width() -> int:
+def _stated() -> int:
+    """The width that the environment states; 0: none."""
     stated = os.environ.get("COLUMNS", "")
-    return int(stated) if stated.isdecimal() and int(stated) else PLAIN_WIDTH
+    return int(stated) if stated.isdecimal() else 0
+
+
+def _width() -> int:
+    return _stated() or PLAIN_WIDTH
 
 
 def _plain(report: Report, encoding: str) -> str:
     kept = io.BytesIO()
     with io.TextIOWrapper(kept, encoding=encoding, errors="backslashreplace", newline="\n") as stream:
-        _draw(report, Console(file=stream, width=_width(), color_system=None, highlight=False, emoji=False))
+        console = Console(
+            file=stream,
+            width=_width(),
+            color_system=None,
+            soft_wrap=report.in_full or not _stated(),
+            highlight=False,
+            emoji=False,
+        )
+        _draw(report, console)
         stream.flush()
         return kept.getvalue().decode(encoding)
 
 
 def _draw(report: Report, console: Console) -> None:
-    for draw in ANSWER_FIRST if report.outcomes else SECTIONS:
-        draw(report, console)
+    ordered = replace(report, findings=worst_first(report.findings))
+    for draw in ANSWER:
+        draw(ordered, console)
+    aside.draw(ordered, console)
+    if report.in_full or report.verbose or machine_only(report):
+        for draw in TABLES:
+            draw(ordered, console)
+    else:
+        machine.assumed(ordered, console)
+        counts.draw(ordered, console)
+    console.print()
+    say(console, (summary(report), "bold"))
+
+
+def machine_only(report: Report) -> bool:
+    """Whether nothing but the machine was looked at, so that it is the answer."""
+    return not (report.outcomes or report.checkpoints or report.signatures or report.tests)
 
 
 FORMAT = Format(write=_write, suffixes=(".txt",), accepts=(".log",), for_logs=True)

@@ -11,8 +11,8 @@ from jaxdoctor.facts.histories import History, histories
 from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
-from jaxdoctor.facts.text import counted, shortened
-from jaxdoctor.reports.screen.lines import bar, glyphs, labelled, say, table
+from jaxdoctor.facts.text import counted, cut_left
+from jaxdoctor.reports.screen.lines import GREEN, MAGENTA, RED, bar, glyphs, labelled, say, table
 from jaxdoctor.reports.screen.runs import MANY, MOST_RUNS, draw_overview, runs_of
 from jaxdoctor.reports.wording import DASH, dtypes, extreme, in_bytes, number, percent
 
@@ -30,6 +30,14 @@ LEVELS = ("▁▂▃▄▅▆▇█", "_.-=+*#@")
 SPARK = 24
 
 
+def leaves(report: Report, console: Console) -> None:
+    """Every leaf of each checkpoint, where they were asked for."""
+    if report.with_leaves:
+        for checkpoint in report.checkpoints:
+            console.print()
+            _leaves(checkpoint, console, in_full=report.in_full)
+
+
 def draw(report: Report, console: Console) -> None:
     """A table of the checkpoints, then each run with its counters; of many runs only the ill ones."""
     runs = runs_of(report)
@@ -45,10 +53,6 @@ def draw(report: Report, console: Console) -> None:
         assert run.series is not None
         console.print()
         _series(run.series, console)
-    if report.with_leaves:
-        for checkpoint in report.checkpoints:
-            console.print()
-            _leaves(checkpoint, console, in_full=report.in_full)
     if report.coverage is not None and report.coverage.leaves:
         console.print()
         _coverage(report.coverage, console)
@@ -71,13 +75,13 @@ def _leaves(checkpoint: Checkpoint, console: Console, *, in_full: bool) -> None:
     table(console, headings, [_leaf(leaf, console) for leaf in shown], numbers="llllrrrr")
     if len(shown) < len(checkpoint.leaves):
         rest = counted(len(checkpoint.leaves) - len(shown), "more leaf", "more leaves")
-        say(console, (f"{rest}; --output FILE holds all of them", "dim"))
+        say(console, f"{rest}; --output FILE holds all of them")
 
 
 def _leaf(leaf: Leaf, console: Console) -> tuple[str, ...]:
     seen = leaf.statistics
     shape = "x".join(map(str, leaf.shape)) or "scalar"
-    fixed = (shortened(leaf.path, max(console.width // 3, 20)), leaf.dtype, shape, leaf.role.value)
+    fixed = (cut_left(leaf.path, max(console.width // 3, 20)), leaf.dtype, shape, leaf.role.value)
     if seen is None:
         return (*fixed, DASH, DASH, DASH, DASH)
     zeros = percent(seen.zeros / seen.sampled) if seen.sampled else DASH
@@ -89,20 +93,28 @@ def _checkpoints(checkpoints: tuple[Checkpoint, ...], console: Console, *, in_fu
         _one(checkpoints[0], console)
         return
     shown = checkpoints if in_full else _ends(checkpoints)
+    kinds = {dtypes(checkpoint) for checkpoint in checkpoints}
+    roomy = console.width >= ROOMY
+    apart = roomy and len(kinds) > 1
     rows = [
         (
-            shortened(checkpoint.path, max(console.width // 3, 20)),
+            cut_left(checkpoint.path, max(console.width // (3 if roomy else 2) - 4, 20)),
             checkpoint.format,
             DASH if checkpoint.step is None else f"{checkpoint.step:,}",
             f"{len(checkpoint.leaves):,}",
             in_bytes(checkpoint.bytes_total),
-            in_bytes(checkpoint.bytes_read),
-            dtypes(checkpoint),
+            *((in_bytes(checkpoint.bytes_read),) if roomy else ()),
+            *((dtypes(checkpoint),) if apart else ()),
         )
         for checkpoint in shown
     ]
-    headings = ("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes by role")
+    headings = ["checkpoint", "format", "step", "leaves", "on disk"]
+    headings += (["read"] if roomy else []) + (["dtypes by role"] if apart else [])
     table(console, headings, rows, numbers="llrrrrl")
+    if len(kinds) == 1 and kinds != {""}:
+        labelled(console, "all hold", next(iter(kinds)))
+    elif len(kinds) > 1 and not apart:
+        say(console, f"their dtypes differ: {len(kinds)} kinds, in --format json and from {ROOMY} columns on")
     _left_out(len(checkpoints) - len(shown), console)
 
 
@@ -125,7 +137,7 @@ def _ends(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
 
 def _left_out(number: int, console: Console) -> None:
     if number > 0:
-        say(console, (f"{counted(number, 'checkpoint')} between them stand in --format json", "dim"))
+        say(console, f"{counted(number, 'checkpoint')} between them are in --format json")
 
 
 def _series(series: Series, console: Console) -> None:
@@ -144,15 +156,15 @@ def _series(series: Series, console: Console) -> None:
     rows = [_counter(history, console, roomy=roomy) for history in found[:MOST_COUNTERS]]
     table(console, headings, rows, numbers="llrrr" if roomy else "llrr")
     if len(found) > MOST_COUNTERS:
-        say(console, (f"{len(found) - MOST_COUNTERS} more counters stand in --format json", "dim"))
+        say(console, f"{len(found) - MOST_COUNTERS} more counters are in --format json")
 
 
 def _counter(history: History, console: Console, *, roomy: bool) -> tuple[str | Text, ...]:
     share = history.share
-    style = "red" if share >= FULL else "yellow" if share >= NEAR else "green"
+    style = RED if share >= FULL else MAGENTA if share >= NEAR else GREEN
     used = bar(console, share, BAR if roomy else SMALL_BAR, style).append(f" {percent(share)}")
     return (
-        shortened(history.leaf, max(console.width // 3, 16)),
+        cut_left(history.leaf, max(console.width // 3, 16)),
         history.dtype,
         number(history.last),
         "none" if history.limit is None else number(history.limit),

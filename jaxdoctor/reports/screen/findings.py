@@ -1,19 +1,19 @@
-"""Findings, what was set aside, what was not examined, and what to set."""
+"""Findings, those of one rule together, with the line of source that they point at."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
-from jaxdoctor.facts.finding import Finding
+from jaxdoctor.facts.finding import Finding, Location
 from jaxdoctor.facts.report import Report
-from jaxdoctor.facts.text import clean, counted, shortened
+from jaxdoctor.facts.text import clean, counted, cut_left
 from jaxdoctor.prescriptions.writers import write_python
-from jaxdoctor.reports.screen.lines import STYLES, say
-from jaxdoctor.reports.wording import place, statistics, summary, tally
+from jaxdoctor.reports.screen.lines import GREY, HANGING, STYLES, Part, copied, say
+from jaxdoctor.reports.wording import place, statistics, tally
+from jaxdoctor.rules.pages import rules_of, url
 
 MOST_FINDINGS = 50
 """A terminal shows so many and counts the rest; files hold all of them."""
@@ -21,49 +21,36 @@ MOST_FINDINGS = 50
 MOST_OF_A_KIND = 12
 """Of one rule about one subject."""
 
-MOST_SKIPPED = 20
-
 MOST_LETTERS = 300
-"""A leaf's path that is longer is cut in its middle."""
-
-
-def draw(report: Report, console: Console) -> None:
-    """Worst first within the order that the rules gave, then what stands beside them."""
-    found(report, console)
-    prescribed(report, console)
-    closing(report, console)
+"""A leaf's path that is longer loses its beginning."""
 
 
 def found(report: Report, console: Console) -> None:
-    """Findings, and what was set aside or not examined."""
-    _findings(report, console)
-    _ignored(report, console)
-    _skipped(report, console)
-
-
-def _findings(report: Report, console: Console) -> None:
-    ordered = sorted(report.findings, key=lambda finding: -finding.severity)
-    if ordered:
-        console.print()
+    """Findings in the order of the report, those of one rule together, and the pages of their rules."""
+    if not report.findings:
+        return
+    console.print()
     if report.statistics:
         for one, number in statistics(report.findings):
-            severity = (f"{one.severity.word:9}", STYLES[one.severity])
+            severity = (f"{one.severity.word:9}", "")
             say(console, f"{number:>6,}  ", (f"{one.code}  ", "bold"), severity, one.name)
         return
-    shown = ordered if report.in_full else _within_bounds(ordered)
-    for finding in shown:
-        _finding(finding, console)
-    if len(ordered) > len(shown):
+    shown = list(report.findings) if report.in_full else _within_bounds(report.findings)
+    links = {code: url(rule) for code, rule in rules_of(shown).items()}
+    for group in _groups(shown):
+        _group(group, links.get(group[0].code), console)
+    if len(report.findings) > len(shown):
         kept = set(map(id, shown))
-        rest = tally([finding for finding in ordered if id(finding) not in kept])
-        say(console, (f"and {rest} more; --output FILE holds all of them", "dim"))
+        rest = tally([finding for finding in report.findings if id(finding) not in kept])
+        say(console, f"and {rest} more; --output FILE holds all of them")
+    _pages(links, console)
 
 
-def _within_bounds(ordered: Sequence[Finding]) -> list[Finding]:
+def _within_bounds(findings: Sequence[Finding]) -> list[Finding]:
     """The first of each kind, and of all of them."""
     counts: Counter[object] = Counter()
     shown = []
-    for finding in ordered:
+    for finding in findings:
         kind = finding.code, finding.location.path, finding.severity
         counts[kind] += 1
         if counts[kind] <= MOST_OF_A_KIND:
@@ -71,50 +58,87 @@ def _within_bounds(ordered: Sequence[Finding]) -> list[Finding]:
     return shown[:MOST_FINDINGS]
 
 
-def _finding(finding: Finding, console: Console) -> None:
-    say(
-        console,
-        (f"{finding.code} ", "bold"),
-        (finding.severity.word, STYLES[finding.severity]),
-        f" {finding.name}: {finding.message}",
-    )
-    where = shortened(clean(place(finding.location)), MOST_LETTERS)
-    if where:
-        say(console, "    at ", where)
-    if finding.fix:
-        say(console, "    fix: ", finding.fix)
+def _groups(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Findings of one rule and severity together, at the place of the first of them."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.name, finding.severity.word), []).append(finding)
+    return groups.values()
 
 
-def _ignored(report: Report, console: Console) -> None:
-    most = _most(report)
-    for ignored in report.ignored[:most]:
-        finding = ignored.finding
-        where = place(finding.location)
-        line = f"{finding.code} {finding.name} {where}".rstrip()
-        say(console, ("ignored ", "dim"), line, (f" ({ignored.reason})", "dim"))
-    _more(len(report.ignored) - most, "finding", "ignored", console)
+def _group(group: list[Finding], link: str | None, console: Console) -> None:
+    first = group[0]
+    code = (f"{first.code}", f"bold link {link}" if link and console.is_terminal else "bold")
+    head: list[Part] = [code, " ", (first.severity.word, STYLES[first.severity]), f" {first.name}: "]
+    if len(group) == 1:
+        say(console, *head, first.message)
+        _where(first.location, console, HANGING)
+        if first.fix:
+            say(console, ("fix: ", "bold"), first.fix, indent=HANGING)
+        return
+    say(console, *head, counted(len(group), "place"))
+    same = {finding.fix for finding in group}
+    for finding in group:
+        say(console, finding.message, indent=HANGING)
+        _where(finding.location, console, 2 * HANGING)
+        if finding.fix and len(same) > 1:
+            say(console, ("fix: ", "bold"), finding.fix, indent=2 * HANGING)
+    if first.fix and len(same) == 1:
+        say(console, (f"fix, of all {len(group):,}: ", "bold"), first.fix, indent=HANGING)
 
 
-def _skipped(report: Report, console: Console) -> None:
-    most = _most(report)
-    for skipped in report.skipped[:most]:
-        say(console, ("not examined ", "yellow"), f"{skipped.subject}: {skipped.reason}")
-    _more(len(report.skipped) - most, "subject", "not examined", console)
-    for subject, reason in report.allowed.items():
-        say(console, ("may stay unknown ", "dim"), subject, (f" ({reason})", "dim"))
-    for reused in report.reused[:most]:
-        say(console, ("unchanged ", "dim"), f"{reused.subject}: its result is that of {reused.when}")
-    _more(len(report.reused) - most, "subject", "unchanged", console)
+def _where(location: Location, console: Console, indent: int) -> None:
+    """The place, cut on the left where it would not fit, and the line of source with a mark below it."""
+    where = clean(place(location))
+    if not where:
+        return
+    word = "at " if _is_place(location) else "for "
+    most = MOST_LETTERS if console.soft_wrap else min(MOST_LETTERS, max(console.width - indent - 8, 20))
+    say(console, word, _fitting(location, most) if len(where) > most else where, indent=indent)
+    if location.source is not None:
+        _source(location, console, indent)
 
 
-def _most(report: Report) -> int:
-    """How many of those beside the findings are shown."""
-    return sys.maxsize if report.in_full else MOST_SKIPPED
+def _is_place(location: Location) -> bool:
+    """Whether something can be opened or counted to there: not a card, a machine or a whole model."""
+    known = (location.file, location.leaf, location.step, location.line)
+    return any(part is not None for part in known) or "/" in (location.path or "")
 
 
-def _more(number: int, noun: str, what: str, console: Console) -> None:
-    if number > 0:
-        say(console, (f"and {counted(number, noun)} more {what}", "dim"))
+def _fitting(location: Location, most: int) -> str:
+    """Each of the names cut on the left, so that the ends of all of them are seen."""
+    words = clean(place(location)).split(" ")
+    longest = max(range(len(words)), key=lambda index: len(words[index]))
+    rest = sum(map(len, words)) + len(words) - 1 - len(words[longest])
+    words[longest] = cut_left(words[longest], max(most - rest, 16))
+    return " ".join(words)
+
+
+def _source(location: Location, console: Console, indent: int) -> None:
+    """The line with its number, and carets below what it says."""
+    source = clean(location.source or "")
+    number = f"{location.line}"
+    inner = source.lstrip()
+    most = max(console.width - indent - len(number) - 4, 20)
+    shown = inner if console.soft_wrap or len(inner) <= most else f"{inner[: most - 1]}…"
+    margin = " " * indent
+    copied(console, (f"{margin}{number} | ", GREY), shown)
+    copied(console, (f"{margin}{' ' * len(number)} | ", GREY), ("^" * len(shown), "bold"))
+
+
+def _pages(links: dict[str, str], console: Console) -> None:
+    """How to read about each rule that found something."""
+    if not links:
+        return
+    if console.is_terminal and not console.no_color:
+        parts: list[Part] = [("pages: ", "bold"), "jaxdoctor rule"]
+        for code, link in links.items():
+            parts += [" ", (code, f"link {link}")]
+        say(console, *parts)
+        return
+    say(console, ("pages: ", "bold"), f"jaxdoctor rule {' '.join(links)}")
+    for code, link in links.items():
+        copied(console, f"    {code} {link}")
 
 
 def prescribed(report: Report, console: Console) -> None:
@@ -123,13 +147,4 @@ def prescribed(report: Report, console: Console) -> None:
         return
     console.print()
     for line in write_python(report.prescription).splitlines():
-        say(console, (line, "dim" if line.startswith("#") else "bold"))
-
-
-def closing(report: Report, console: Console) -> None:
-    """The report in one line."""
-    console.print()
-    words = summary(report)
-    if report.findings:
-        words += "; `jaxdoctor rule CODE` explains each"
-    say(console, (words, "bold"))
+        copied(console, (line, "" if line.startswith("#") else "bold"))

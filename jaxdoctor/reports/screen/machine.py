@@ -10,18 +10,32 @@ from rich.text import Text
 from jaxdoctor.facts.delivery import MEASURED, Delivery
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import counted
-from jaxdoctor.reports.screen.lines import labelled, table
-from jaxdoctor.reports.wording import DASH, machine
+from jaxdoctor.reports.screen.lines import ALARM, labelled, say, table
+from jaxdoctor.reports.wording import DASH, machine, test_line
 
 ORDER = ("default", "high", "highest", "x64")
 LABELS = ("machine", "versions", "settings")
 
 
+def tests(report: Report, console: Console) -> None:
+    """What a node was tested for, one line each, failed ones marked."""
+    if report.tests:
+        console.print()
+    for test in report.tests:
+        word, space, told = test_line(test).partition(" ")
+        say(console, (word, "" if test.passed else ALARM), f"{space}{told}")
+
+
+def assumed(report: Report, console: Console) -> None:
+    """Which card is judged, where it is not the one of this machine."""
+    if report.environment is not None and report.environment.assumed:
+        say(console, report.environment.assumed)
+
+
 def draw(report: Report, console: Console) -> None:
     """Three lines about the machine, and the products where they differ."""
-    if report.outcomes:
-        console.print()
     if report.environment is not None:
+        console.print()
         for label, line in zip(LABELS, machine(report.environment), strict=True):
             labelled(console, label, line)
     expected = [product for product in report.deliveries if product.source != MEASURED]

@@ -10,11 +10,21 @@ from rich.text import Text
 
 from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Verdict
 from jaxdoctor.facts.report import Report
-from jaxdoctor.facts.text import clean
+from jaxdoctor.facts.text import clean, counted
 from jaxdoctor.facts.trial import Trial
 from jaxdoctor.reports import behaviour
 from jaxdoctor.reports.needed_products import answers
-from jaxdoctor.reports.screen.lines import VERDICT_STYLES, glyphs, labelled, say, table
+from jaxdoctor.reports.screen.lines import (
+    BLUE,
+    GREEN,
+    GREY,
+    RED,
+    VERDICT_STYLES,
+    glyphs,
+    labelled,
+    say,
+    table,
+)
 from jaxdoctor.reports.wording import (
     DASH,
     beyond_bits,
@@ -37,10 +47,21 @@ ROOMY = 112
 """From this width on the tables have columns for bars, the one-step error and the memory."""
 
 
+MOST_MARGINS = 8
+
+
 def verdicts(report: Report, console: Console) -> None:
     """The answer: one verdict with its bar, or of several an overview and those that are not healthy."""
     if len(report.outcomes) > 1:
-        _overview(report.outcomes, console)
+        healthy = [] if report.verbose or report.in_full else _unremarkable(report.outcomes)
+        shown = tuple(outcome for outcome in report.outcomes if outcome not in healthy)
+        if shown:
+            _overview(shown, console)
+        if healthy:
+            verb = "is" if len(healthy) == 1 else "are"
+            many = f"{counted(len(healthy), 'rollout')} of {len(report.outcomes):,}"
+            margins = ", ".join(dict.fromkeys(signed(outcome) for outcome in healthy[:MOST_MARGINS]))
+            say(console, (many, "bold"), f" {verb} healthy (margin {margins})")
     for number, outcome in enumerate(_drawn(report)):
         if number or len(report.outcomes) > 1:
             console.print()
@@ -60,6 +81,13 @@ def tables(report: Report, console: Console) -> None:
             labelled(console, "compiled", f"natively with {outcome.xla_flags}")
         if outcome.trials:
             _trials(outcome, console)
+
+
+def _unremarkable(outcomes: tuple[Outcome, ...]) -> list[Outcome]:
+    """Healthy rollouts whose line says nothing; of packaged scenarios, whose verdicts are the test, none."""
+    return [
+        outcome for outcome in outcomes if outcome.verdict is Verdict.HEALTHY and outcome.expected is None
+    ]
 
 
 def _drawn(report: Report) -> list[Outcome]:
@@ -106,7 +134,8 @@ def _as_built(outcome: Outcome) -> str:
 
 def _verdict(outcome: Outcome, console: Console) -> None:
     say(console, (outcome.subject, "bold"))
-    labelled(console, "verdict", (meaning(outcome), VERDICT_STYLES[outcome.verdict]))
+    verdict, colon, sentence = meaning(outcome).partition(":")
+    labelled(console, "verdict", (verdict, VERDICT_STYLES[outcome.verdict]), f"{colon}{sentence}")
     _listed("behaves", behaviour.sentences(outcome), console)
     if beyond_bits(outcome):
         labelled(console, "margin", f"none: {needs(outcome)}")
@@ -121,12 +150,14 @@ def _listed(title: str, lines: Iterable[str], console: Console) -> None:
 
 
 def _margin(outcome: Outcome, console: Console) -> None:
-    style = VERDICT_STYLES[outcome.verdict]
-    margin = Text("margin    ", "bold").append(f"{signed(outcome)}  ", style)
-    console.print(
-        margin.append_text(margin_bar(outcome, console)).append(f"  {clean(needs(outcome))}"),
-        soft_wrap=True,
-    )
+    margin = Text("margin    ", "bold").append(f"{signed(outcome)}  ", "bold")
+    margin.append_text(margin_bar(outcome, console))
+    words = f"  {clean(needs(outcome))}"
+    if console.soft_wrap or margin.cell_len + len(words) <= console.width:
+        console.print(margin.append(words), soft_wrap=True)
+    else:
+        console.print(margin, soft_wrap=True)
+        labelled(console, "", words.strip())
 
 
 def margin_bar(outcome: Outcome, console: Console) -> Text:
@@ -134,12 +165,12 @@ def margin_bar(outcome: Outcome, console: Console) -> Text:
     needed, spare, missing, beyond = list(glyphs(console, "█▓░·", "#+!."))
     required, delivered = outcome.required_bits, outcome.delivered_bits
     if required is None or delivered is None or beyond_bits(outcome):
-        return Text(beyond * scale(outcome), "dim")
+        return Text(beyond * scale(outcome), GREY)
     both = min(required, delivered)
-    bar = Text(needed * both, "blue")
-    bar.append(spare * max(delivered - required, 0), "green")
-    bar.append(missing * max(required - delivered, 0), "red")
-    return bar.append(beyond * (scale(outcome) - max(required, delivered)), "dim")
+    bar = Text(needed * both, BLUE)
+    bar.append(spare * max(delivered - required, 0), GREEN)
+    bar.append(missing * max(required - delivered, 0), RED)
+    return bar.append(beyond * (scale(outcome) - max(required, delivered)), GREY)
 
 
 def _trials(outcome: Outcome, console: Console) -> None:
@@ -151,11 +182,11 @@ def _trials(outcome: Outcome, console: Console) -> None:
         headings[-2:] = ["horizon / chaos", "one-step error", "price", "memory"]
     table(console, headings, rows, numbers="llrrrlrrrr")
     if len(shown) < len(outcome.trials):
-        say(console, (f"{len(outcome.trials) - len(shown)} more widths stand in --format json", "dim"))
+        say(console, f"{counted(len(outcome.trials) - len(shown), 'more precision')} in --format json")
 
 
 def _row(trial: Trial, outcome: Outcome, *, roomy: bool) -> tuple[str | Text, ...]:
-    failed = Text(f"{trial.failed} of {trial.replays}", "red" if trial.failed else "green")
+    failed = Text(f"{trial.failed} of {trial.replays}", RED if trial.failed else GREEN)
     return (
         Text(clean(precision(trial)), "bold"),
         trial.kind.value,

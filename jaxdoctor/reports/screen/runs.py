@@ -13,7 +13,7 @@ from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding, Severity
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
-from jaxdoctor.facts.text import counted, shortened
+from jaxdoctor.facts.text import counted, cut_left
 from jaxdoctor.reports.screen.lines import STYLES, say, table
 from jaxdoctor.reports.wording import DASH, tally
 
@@ -85,20 +85,24 @@ def draw_overview(runs: Sequence[Run], console: Console, *, in_full: bool) -> No
         return
     if len(ill) > len(shown):
         more = counted(len(ill) - len(shown), "more run")
-        say(console, (f"{more} with findings; --output FILE holds all of them", "dim"))
-    healthy = [run for run in runs if not run.ill]
-    if healthy:
-        alone = all(run.series is None for run in runs)
-        saves = sum(len(run.checkpoints) for run in healthy)
-        holding = "" if alone else f" ({counted(saves, 'checkpoint')})"
-        number = counted(len(healthy), "checkpoint" if alone else "run")
-        verb = "is" if len(healthy) == 1 else "are"
-        say(console, (number, "bold"), f" of {len(runs):,} {verb} healthy{holding}")
+        say(console, f"{more} with findings; --output FILE holds all of them")
+    if len(ill) < len(runs):
+        healthy(runs, console)
+
+
+def healthy(runs: Sequence[Run], console: Console) -> None:
+    """How many of many runs are healthy."""
+    good = [run for run in runs if not run.ill]
+    alone = all(run.series is None for run in runs)
+    number = counted(len(good), "checkpoint" if alone else "run")
+    holding = "" if alone else f" ({counted(sum(len(run.checkpoints) for run in good), 'checkpoint')})"
+    verb = "is" if len(good) == 1 else "are"
+    say(console, (number, "bold"), f" of {len(runs):,} {verb} healthy{holding}")
 
 
 def _row(run: Run, console: Console) -> tuple[str | Text, ...]:
     steps = [saved.step for saved in run.checkpoints if saved.step is not None]
     reach = DASH if not steps else f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"
     found = Text(tally(run.findings), "" if run.worst is None else STYLES[run.worst])
-    path = shortened(run.path, max(console.width // 2, 20))
+    path = cut_left(run.path, max(console.width // 2, 20))
     return path, run.checkpoints[0].format, f"{len(run.checkpoints):,}", reach, found

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Console
 
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.signature import LeafSignature, Recorded, Signature
-from jaxdoctor.facts.text import counted, shortened
-from jaxdoctor.reports.screen.lines import labelled, say, table
+from jaxdoctor.facts.text import counted, cut_left
+from jaxdoctor.reports.screen.lines import copied, labelled, say, table
 from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
 from jaxdoctor.reports.wording import DASH
 
 MOST_LEAVES = 40
+
+
+def verdicts(report: Report, console: Console) -> None:
+    """Each update function in two lines: after how many calls its types settle; many are counted."""
+    if is_sweep(report.signatures):
+        console.print()
+        words = Counter(signature.verdict for signature in report.signatures)
+        told = ", ".join(f"{number:,} {word}" for word, number in words.most_common())
+        labelled(console, "updates", f"{len(report.signatures):,} traced: {told}")
+        return
+    for signature in report.signatures:
+        console.print()
+        copied(console, (signature.target, "bold"))
+        if signature.refused is not None:
+            labelled(console, "unknown", signature.refused)
+        else:
+            labelled(console, "settles", settles(signature))
 
 
 def draw(report: Report, console: Console) -> None:
@@ -29,7 +48,7 @@ def draw(report: Report, console: Console) -> None:
 def _signature(signature: Signature, console: Console) -> None:
     changed = [leaf for leaf in signature.leaves if _changes(leaf)]
     same = len(signature.leaves) - len(changed)
-    say(console, (signature.target, "bold"), (f"  executed and traced, {signature.setting}", "dim"))
+    say(console, (signature.target, "bold"), (f"  executed and traced, {signature.setting}", ""))
     if signature.refused is not None:
         labelled(console, "unknown", signature.refused)
         return
@@ -45,11 +64,11 @@ def _signature(signature: Signature, console: Console) -> None:
         rows = [_row(leaf, console.width // 2) for leaf in changed[:MOST_LEAVES]]
         table(console, ("leaf", "in", "out"), rows)
     if len(changed) > MOST_LEAVES:
-        say(console, (f"{len(changed) - MOST_LEAVES} more leaves stand in --format json", "dim"))
+        say(console, f"{len(changed) - MOST_LEAVES} more leaves are in --format json")
     if signature.counters:
         table(console, COUNTER_HEADINGS, counter_rows(signature), numbers="  r rr")
         if signature.calls_per_second is None and any(each.calls is not None for each in signature.counters):
-            say(console, ("times of counters want --calls-per-second", "dim"))
+            say(console, "times of counters want --calls-per-second")
 
 
 def _origin(signature: Signature, console: Console) -> None:
@@ -108,7 +127,7 @@ def _changes(leaf: LeafSignature) -> bool:
 
 def _row(leaf: LeafSignature, width: int) -> tuple[str, str, str]:
     before = side(leaf.dtype_in, leaf.shape_in, weak=leaf.weak_in)
-    return shortened(leaf.path, width), before, side(leaf.dtype_out, leaf.shape_out, weak=leaf.weak_out)
+    return cut_left(leaf.path, width), before, side(leaf.dtype_out, leaf.shape_out, weak=leaf.weak_out)
 
 
 def side(dtype: str | None, shape: tuple[int, ...] | None, *, weak: bool) -> str:

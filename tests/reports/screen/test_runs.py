@@ -1,6 +1,7 @@
 """Many runs on a terminal."""
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -47,7 +48,7 @@ def report(number, *findings, **fields):
 
 def shown(made):
     out = io.StringIO()
-    FORMAT.write(made, out)
+    FORMAT.write(replace(made, verbose=True), out)
     return out.getvalue()
 
 
