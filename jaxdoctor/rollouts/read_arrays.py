@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from jaxdoctor.errors import UnreadableError
+from jaxdoctor.errors import UnreadableError, UsageError
 from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.leaf import Leaf
+from jaxdoctor.rollouts.brax_layout import is_stated
+from jaxdoctor.rollouts.named import NAME
 from jaxdoctor.rollouts.saved_policy import StoredArray
 from jaxdoctor.storage.budget import Budget
 
 FATAL = ("hostile-content", "truncated-file", "corrupt-data", "missing-file", "unfinished-save")
 """Faults after which a policy is not what was saved: kinds as the rules of integrity are called."""
+
+
+def insist_on_network(argument: str, network: str | None) -> str:
+    """The function that is the network of a tree of weights.
+
+    Raises:
+        UsageError: none was named.
+    """
+    if network is None:
+        raise UsageError(
+            f"{argument} holds weights, and nothing says which network they are of",
+            hint="say --network module:function: a function of (parameters, observation), or one that "
+            "returns the flax module",
+        )
+    if is_stated(network) or not NAME.fullmatch(network):
+        raise UsageError(
+            f"--network {network} names no function",
+            hint="write module:function or file.py:function; brax:ppo is for what Brax has saved",
+        )
+    return network
 
 
 def insist_on_whole(path: Path, faults: Sequence[Fault]) -> None:

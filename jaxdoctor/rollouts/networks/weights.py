@@ -41,3 +41,13 @@ def nested(arrays: Mapping[Keys, StoredArray]) -> Any:
             inner = inner.setdefault(key, {})
         inner[keys[-1]] = loaded(array)
     return tree
+
+
+def listed(tree: Any) -> Any:
+    """The same with a list for every dictionary whose keys are 0, 1, 2, ..., as Orbax restores them."""
+    if not isinstance(tree, dict):
+        return tree
+    inner = {key: listed(value) for key, value in tree.items()}
+    if set(inner) == {str(index) for index in range(len(inner))}:
+        return [inner[str(index)] for index in range(len(inner))]
+    return inner

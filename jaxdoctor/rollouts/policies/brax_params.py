@@ -30,6 +30,8 @@ from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.pickles.files import looks_pickled
 
+LOADED = "for a network of your own name a function that loads it: --policy module:policy"
+
 VALUE = "2/"
 """Where PPO's third network stands, which SAC's files do not have."""
 
@@ -37,7 +39,8 @@ FIRST = (f"{POLICY}/params/{HIDDEN}0/kernel", f"{POLICY}/params/{BODY}/{HIDDEN}0
 
 
 def _accepts(argument: str | None, network: str | None) -> bool:
-    if argument is None or not (network is None or is_stated(network)):
+    del network
+    if argument is None:
         return False
     found = Candidate(Path(argument))
     return found.is_file and looks_pickled(found.head, found.size)
@@ -45,6 +48,10 @@ def _accepts(argument: str | None, network: str | None) -> bool:
 
 def _read(argument: str | None, network: str | None) -> SavedPolicy:
     assert argument is not None
+    if network is not None and not is_stated(network):
+        raise UsageError(
+            f"{argument} is a pickle, for which --network takes brax:ppo or brax:sac", hint=LOADED
+        )
     path, budget = Path(argument), Budget()
     contents = read_pickled(path, budget)
     insist_on_whole(path, contents.faults)
@@ -52,7 +59,7 @@ def _read(argument: str | None, network: str | None) -> SavedPolicy:
     if not any(first in places for first in FIRST):
         raise UsageError(
             f"{argument} is a pickle, and none of Brax's save_params: it has no {FIRST[0]}",
-            hint="say --network module:function, with the function that is the network",
+            hint=LOADED,
         )
     config = _assumed(argument, places) if network is None else stated(network)
     arrays = stored(needed(contents.leaves), path, budget)

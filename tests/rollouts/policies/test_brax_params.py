@@ -57,7 +57,9 @@ def test_any_other_pickle_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match="none of Brax's save_params") as raised:
         read_policy(str(path))
-    assert "--network module:function" in raised.value.hint
+    assert "--policy module:policy" in raised.value.hint
+    with pytest.raises(UsageError, match="--network takes brax:ppo or brax:sac"):
+        read_policy(str(path), "train.py:network")
 
 
 class Call:
