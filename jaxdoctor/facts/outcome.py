@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxdoctor.facts.attribution import Attribution
+from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.memory import Memory
 from jaxdoctor.facts.trial import Trial
@@ -184,6 +185,9 @@ class Outcome:
 
     cures: tuple[Cure, ...] = ()
     """Changes to the model, those first that were likeliest; empty where none was looked for."""
+
+    loop: ClosedLoop | None = None
+    """The policy that drove, and what; None: controls did."""
 
     warp: Trial | None = None
     """MuJoCo Warp's own replay; its horizon and one-step error are against C. None: it was not asked for."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from jaxdoctor.facts.closed_loop import Episodes
 from jaxdoctor.facts.precision import Precision
 
 
@@ -83,6 +84,9 @@ class Trial:
 
     one_step_error: float | None = None
     """The median relative error of one step from the same states along the x64 trajectory."""
+
+    episodes: Episodes | None = None
+    """What became of a closed loop's episodes; None: no policy drives."""
 
     seconds_per_step: float | None = None
     """Wall time per step of one replay, in the batch."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.memory import Memory
 from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Parting, StepInC, Verdict
 from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
@@ -63,6 +65,22 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         own_precision=() if sweep is None else sweep.explicit_sites,
         at_highest=making.at_highest(),
         expected=expected,
+        loop=_loop(answers),
+    )
+
+
+def _loop(answers: Answers) -> ClosedLoop | None:
+    """The policy that drove, with what the batch changes for it."""
+    loop, sweep, single = answers.prepared.loop, answers.sweep, answers.single
+    if loop is None or sweep is None:
+        return loop
+    loop = replace(loop, scales=sweep.scales)
+    if single is None:
+        return loop
+    return replace(
+        loop,
+        only_batched=tuple(place for place in sweep.sites if place not in single.sites),
+        only_alone=tuple(place for place in single.sites if place not in sweep.sites),
     )
 
 
@@ -88,6 +106,9 @@ def _left_open(
     if verdict is Verdict.MODEL and x64 is not None and x64.failed and prepared.controls is None:
         return "fails at x64 too: the function or its arguments, not the precision"
     if verdict is Verdict.MODEL and x64 is not None and x64.failed and taken is None:
+        part = None if x64.episodes is None else x64.episodes.part
+        if part is not None and part.is_the_policys:
+            return f"not the precision but the policy: its {x64.first_bad_field} is not finite at x64 too"
         return "not the precision; engine or model cannot be distinguished, for there is no C twin to ask"
     return None
 
@@ -231,6 +252,11 @@ class _Trials:
             if replay.singly is not None
         ]
         sweep, delivered = self._answers.sweep, self._machine.delivered
+        if self._answers.single is not None:
+            found += [
+                self._trial(precision, Kind.EMULATED, judgement, batch=1)
+                for precision, judgement in self._answers.single.named
+            ]
         if sweep is not None and sweep.singly is not None and delivered is not None:
             found.append(self._trial(delivered, Kind.EMULATED, sweep.singly, batch=1))
         return found
@@ -261,5 +287,6 @@ class _Trials:
             first_bad_replay=judgement.first_bad_replay,
             hidden=judgement.hidden,
             bad_fields=judgement.bad_fields,
+            episodes=judgement.episodes,
             **fields,
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from jaxdoctor.errors import JaxdoctorError, WorkerError
+from jaxdoctor.facts.closed_loop import WARP as WARP_ENGINE
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import BF16, F32, TF32, Precision, Rounding
@@ -23,12 +24,15 @@ from jaxdoctor.replay.compile_limit import CompileLimitError
 from jaxdoctor.replay.plan import (
     NATIVE,
     PREPARE,
+    SINGLE,
     SWEEP,
     Effort,
     NativePlan,
     NativeReplay,
     Prepared,
     RecordPlan,
+    Single,
+    SinglePlan,
     Sweep,
     SweepPlan,
 )
@@ -84,6 +88,9 @@ class Answers:
     """Replays in one program."""
 
     sweep: Sweep | None = None
+    single: Single | None = None
+    """In a batch of one; None: no policy drives, or it was not reached."""
+
     everywhere: Sweep | None = None
     """At `Ask.all_products`."""
 
@@ -181,7 +188,7 @@ def after(
     return _Replaying(ask, machine, prepared, Path(folder), deadline, progress).after()
 
 
-A = TypeVar("A", NativeReplay, Sweep)
+A = TypeVar("A", NativeReplay, Sweep, Single)
 
 
 class _Job(Generic[A]):
@@ -203,6 +210,9 @@ class _Job(Generic[A]):
         effort = self.known.effort if self.known is not None else Effort()
         self.unfinished = self.watched.unfinished(self.subject, effort)
         self.trouble = self.unfinished.reason
+
+
+_AnyJob = _Job[Sweep] | _Job[NativeReplay] | _Job[Single]
 
 
 class _Replaying:
@@ -239,6 +249,7 @@ class _Replaying:
     def run(self) -> Answers:
         sweep: _Job[Sweep] = _Job("the emulation", self.progress)
         everywhere: _Job[Sweep] = _Job("the emulation of all products", SILENT)
+        single: _Job[Single] = _Job("the replay in a batch of one", SILENT)
         natives: dict[str, _Job[NativeReplay]] = {
             setting: _Job(f"the replay at {setting}", SILENT) for setting in self._settings()
         }
@@ -247,25 +258,32 @@ class _Replaying:
         with ThreadPoolExecutor(2) as pool:
             futures = [pool.submit(self._sweep, sweep, self._named(self.ask.precisions), all_products=False)]
             futures += [pool.submit(self._native, job, setting) for setting, job in natives.items()]
+            if self.prepared.loop is not None:
+                futures.append(pool.submit(self._single, single))
             if self.ask.all_products:
                 futures.append(pool.submit(self._sweep, everywhere, self.ask.all_products, all_products=True))
             # Behind all others in the queue, so that the x64 replay has been begun before it is waited for.
-            curing = pool.submit(self._cured, natives["x64"], futures[1])
+            curing = None
+            if "x64" in natives:
+                curing = pool.submit(self._cured, natives["x64"], futures[1])
+            else:
+                self._say_there_is_no_reference()
             try:
                 for future in futures:
                     future.result()
-                cures = curing.result()
+                cures = () if curing is None else curing.result()
             except KeyboardInterrupt:
                 interrupted = True
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
                 end_all()
-        jobs: list[_Job[Sweep] | _Job[NativeReplay]] = [sweep, everywhere, *natives.values()]
+        jobs: list[_AnyJob] = [sweep, everywhere, single, *natives.values()]
         return Answers(
             prepared=self.prepared,
             batch=self.batch,
             sweep=sweep.known,
             everywhere=everywhere.known,
+            single=single.known,
             natives={setting: job.known for setting, job in natives.items() if job.known is not None},
             skipped=() if interrupted else tuple(self._skipped(jobs)),
             unfinished=tuple(job.unfinished for job in jobs if job.unfinished is not None),
@@ -296,7 +314,7 @@ class _Replaying:
         first = [step for step in failing if step.step == failing[0].step]
         return replace(self.after(), progress=SILENT).at_x64(failing, near=all(step.holds for step in first))
 
-    def _skipped(self, jobs: list[_Job[Sweep] | _Job[NativeReplay]]) -> list[Skipped]:
+    def _skipped(self, jobs: list[_AnyJob]) -> list[Skipped]:
         found = []
         for job in jobs:
             left_out = job.known.unfinished if isinstance(job.known, Sweep) else ()
@@ -306,12 +324,19 @@ class _Replaying:
 
     def _settings(self) -> list[str]:
         """What the device is asked natively; x64 first, because the others are compared with it."""
+        if self._in_warp:
+            return []
         if not self.on_accelerator:
             return ["x64", "highest"] if self.ask.priced else ["x64"]
         measured = self.machine.measured
         bits = {setting: measured.bits(setting) if measured else None for setting in ("default", "high")}
         differs = bits["high"] != bits["default"]
         return ["x64", "default", *(["high"] if differs else []), "highest"]
+
+    @property
+    def _in_warp(self) -> bool:
+        """Whether physics that knows float32 alone is part of the program: there is no x64 replay of it."""
+        return self.prepared.loop is not None and self.prepared.loop.engine == WARP_ENGINE
 
     def _named(self, chosen: tuple[Precision, ...]) -> tuple[Precision, ...]:
         """Float32 first, then what is delivered: the first launch has room for few."""
@@ -347,12 +372,26 @@ class _Replaying:
                 chunk_cpu_seconds=chunk_cpu_seconds,
                 lanes=LANES_ON_ACCELERATOR if self.on_accelerator else LANES_ON_CPU,
                 all_products=all_products,
-                one_by_one=self.ask.level > 2 and not all_products,  # noqa: PLR2004
+                one_by_one=self.ask.level > 2 and not all_products and self.prepared.loop is None,  # noqa: PLR2004
                 behaves=not all_products,
                 attribute=(self.ask.attribute or self.ask.level > 2) and not all_products,  # noqa: PLR2004
                 attribute_error=None if all_products else self.ask.attribute_error,
             )
             return SWEEP(str(self.folder), plan)
+
+        self._patiently(job, call, {})
+
+    def _single(self, job: _Job[Single]) -> None:
+        named = self._named(self.ask.precisions)
+
+        def call(compile_cpu_seconds: float | None, chunk_cpu_seconds: float | None) -> Call[Single]:
+            del compile_cpu_seconds, chunk_cpu_seconds
+            plan = SinglePlan(
+                named=named,
+                replays=min(self.replays, BATCH_ON_CPU),
+                deadline=self.deadline - RESERVE_SECONDS,
+            )
+            return SINGLE(str(self.folder), plan)
 
         self._patiently(job, call, {})
 

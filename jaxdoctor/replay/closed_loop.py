@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.replay.fields import floating_leaves, leaf_names, replaced
-from jaxdoctor.replay.system import Simulation
+from jaxdoctor.replay.system import Driven, Simulation
 from jaxdoctor.replay.systems.mjx import PIPELINE
 from jaxdoctor.rollouts.environments import Environment
 from jaxdoctor.rollouts.policy import Policy
@@ -152,8 +153,39 @@ def _described(environment: Environment, policy: Policy, begun: Begun, step: Any
         coordinates=coordinates,
         pipeline=_pipeline(floating, physics),
         seconds=environment.seconds,
+        driven=_driven(environment, policy, blank),
         ends=tuple(name for name in ended if name not in begun.shared),
         kept=tuple(dict.fromkeys([*_of(blank, NEXT), *_of(blank, ACTION), REWARD, DONE, coordinates])),
+    )
+
+
+def loop_of(environment: Environment, policy: Policy) -> ClosedLoop:
+    """What a report says of it."""
+    return ClosedLoop(
+        engine=environment.engine,
+        policy=policy.name,
+        trained=not policy.name.startswith(RANDOM),
+        normalises=policy.statistics is not None,
+    )
+
+
+RANDOM = "a random policy"
+"""What the name of a policy that nobody trained begins with."""
+
+
+def physics_in(engine: str) -> str:
+    """Where the physics runs: "MJX", or "physics of its own"."""
+    return "physics of its own" if engine == "its own" else engine
+
+
+def _driven(environment: Environment, policy: Policy, blank: Any) -> Driven:
+    key, statistics = policy.observation_key, policy.statistics
+    reads = [name for name in _of(blank, NEXT) if key is None or name == f"{NEXT}.{key}"]
+    return Driven(
+        loop=loop_of(environment, policy),
+        reads=tuple(reads),
+        mean=None if statistics is None else np.asarray(statistics.mean, np.float64).reshape(-1),
+        std=None if statistics is None else np.asarray(statistics.std, np.float64).reshape(-1),
     )
 
 

@@ -12,10 +12,12 @@ from jaxdoctor.replay.against_c import parting
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
+from jaxdoctor.replay.episodes import episodes_of
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
 from jaxdoctor.replay.one_step import steps_in_c
 from jaxdoctor.replay.plan import Effort, Judgement, Lane, NativePlan, NativeReplay
 from jaxdoctor.replay.scratch import Reference, Scratch
+from jaxdoctor.replay.system import Driven
 from jaxdoctor.workers.progress import Progress
 
 TIMED_RUNS = 3
@@ -38,11 +40,13 @@ class _Replaying:
         self.recording = scratch.recording()
         self.known = NativeReplay()
         self.aside: tuple[str, ...] = ()
+        self.driven: Driven | None = None
 
     def run(self) -> NativeReplay:
         plan = self.plan
         with self.scratch.busy():
             ensemble = self._compiled()
+            self.driven = ensemble.simulation.driven
             first = self._first(ensemble)
             self._judge([first], plan.replays)
             if plan.is_reference:
@@ -96,6 +100,10 @@ class _Replaying:
     def _judge(self, parts: list[Rollout], replays: int) -> Judgement:
         self.aside = always_nonfinite(parts[0])
         judgement = judgement_of(Lane(), parts, replays=replays, aside=self.aside)
+        if self.driven is not None:
+            judgement = judgement.with_episodes(
+                episodes_of(parts, self.driven, replays=replays, aside=self.aside)
+            )
         self._say(judgement=judgement)
         return judgement
 

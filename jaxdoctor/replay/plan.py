@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jaxdoctor.facts.attribution import Attribution
+from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.outcome import Parting, RolledInC, StepInC
@@ -50,6 +51,9 @@ class Prepared:
 
     model: Model | None = None
     """What can be said of it without replaying it."""
+
+    loop: ClosedLoop | None = None
+    """The policy that drives, and what; None: none does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +103,12 @@ class Judgement:
     horizon: float | None = None
     one_step_error: float | None = None
     seconds_per_step: float | None = None
+    episodes: Episodes | None = None
+    """Of a closed loop; None: no policy drives."""
+
+    def with_episodes(self, episodes: Episodes) -> Judgement:
+        """The same with what its episodes did."""
+        return replace(self, episodes=episodes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,6 +286,9 @@ class Sweep:
     explicit_sites: tuple[str, ...] = ()
     """Those that name a precision of their own."""
 
+    scales: tuple[float, float] | None = None
+    """The smallest and the largest root mean square of an entry of a closed loop's observations."""
+
     unreached: tuple[str, ...] = ()
     culprits: tuple[str, ...] = ()
     """Sites of which one alone, at what is delivered, makes replays fail that float32 does not."""
@@ -301,11 +314,37 @@ class Sweep:
     effort: Effort = field(default_factory=Effort)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SinglePlan:
+    """What is replayed in a batch of one."""
+
+    named: tuple[Precision, ...]
+    """Float32 first: the returns of the others are compared with it."""
+
+    replays: int
+    deadline: float
+    """The moment of `time.monotonic()` at which it begins nothing more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Single:
+    """What a batch of one did. It is handed over anew whenever more of it is known."""
+
+    sites: tuple[str, ...]
+    """Every line whose products are rounded in it."""
+
+    named: tuple[tuple[Precision, Judgement], ...] = ()
+    effort: Effort = field(default_factory=Effort)
+
+
 PREPARE: Task[[str, RecordPlan], Prepared] = Task("jaxdoctor.replay.prepare:prepare")
 """Records the rollout into the scratch folder."""
 
 SWEEP: Task[[str, SweepPlan], Sweep] = Task("jaxdoctor.replay.sweep:sweep")
 """Replays what the scratch folder holds at every width of the plan."""
+
+SINGLE: Task[[str, SinglePlan], Single] = Task("jaxdoctor.replay.single:replay")
+"""Replays what the scratch folder holds in a batch of one."""
 
 NATIVE: Task[[str, NativePlan], NativeReplay] = Task("jaxdoctor.replay.native:replay")
 """Replays what the scratch folder holds as JAX is configured in the worker."""

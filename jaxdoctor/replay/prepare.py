@@ -28,4 +28,5 @@ def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
         controls=recording.controls,
         in_c=recording.in_c,
         model=facts,
+        loop=recording.loop,
     )

@@ -13,6 +13,7 @@ from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
+from jaxdoctor.replay.episodes import episodes_of, returns_of, scales_of
 from jaxdoctor.replay.hypotheses import FailingShares, OneStepErrors
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
 from jaxdoctor.replay.local_cures import with_cures
@@ -134,6 +135,8 @@ class _Sweeping:
         if not first.ended:
             self.recording = self.recording.part(len(first.bad))
         self.aside = always_nonfinite(first)
+        if self.ensemble.simulation.driven is not None:
+            self._say(scales=scales_of([first], self.ensemble.simulation.driven))
         self._say(effort=replace(self.known.effort, launched=time.monotonic() - started))
         self._replay(lanes[self.plan.lanes :])
         self._fill(lanes)
@@ -203,6 +206,11 @@ class _Sweeping:
         raised = held - self.plan.batch >= self.plan.replays
         replays = held if raised else self.plan.replays
         judgement = judgement_of(lane, parts, replays=replays, aside=self.aside)
+        if (driven := self.ensemble.simulation.driven) is not None:
+            full = None if lane == Lane() else returns_of(self.parts.get(Lane(), []), driven, self.aside)
+            judgement = judgement.with_episodes(
+                episodes_of(parts, driven, replays=replays, aside=self.aside, full=full)
+            )
         if self.reference is None:
             return judgement
         return replace(
@@ -310,7 +318,7 @@ class _Sweeping:
     def _attribute_error(self, bound: float) -> None:
         """Which products must be exact for the one-step error to stay within the bound."""
         delivered = self._delivered
-        if delivered is None or self.reference is None:
+        if delivered is None or self.reference is None or not self.ensemble.forces:
             self._say(unfinished=(*self.known.unfinished, NO_REFERENCE))
             return
         asked = OneStepErrors(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.model import Model
 from jaxdoctor.registry import Folder
 from jaxdoctor.replay.plan import RecordPlan
@@ -25,6 +26,20 @@ States = Mapping[str, npt.NDArray[Any]]
 
 A replay that is no longer finite has NaN in its floating leaves from the step after which it was not.
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driven:
+    """The policy of a closed loop."""
+
+    loop: ClosedLoop
+    reads: tuple[str, ...]
+    """The kept leaves that it reads."""
+
+    mean: npt.NDArray[Any] | None = None
+    """What its normaliser knows of them, in one row; None: there is none."""
+
+    std: npt.NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +97,11 @@ class Simulation:
 
     seconds: float
     """Simulated seconds of one step."""
+
+    driven: Driven | None = None
+    """The policy that computes the action inside the step; None: there is none. With one, `kept` holds the
+    leaves "reward" and "done" too.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

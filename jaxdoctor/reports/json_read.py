@@ -12,6 +12,7 @@ from typing import Any
 from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
 from jaxdoctor.facts.attribution import Around, Attribution, Need
 from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes, Mean, Part
 from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
@@ -241,7 +242,30 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         ),
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),
+        loop=_loop(entry.get("loop")),
     )
+
+
+def _loop(entry: Mapping[str, Any] | None) -> ClosedLoop | None:
+    return None if entry is None else ClosedLoop(**_known(ClosedLoop, entry))
+
+
+def _episodes(entry: Mapping[str, Any] | None) -> Episodes | None:
+    if entry is None:
+        return None
+    numbers = ("magnitude", "deviations", "farthest")
+    return Episodes(
+        **{
+            **_known(Episodes, entry),
+            **{name: _mean(entry[name]) for name in ("returns", "change")},
+            **{name: None if entry[name] is None else float(entry[name]) for name in numbers},
+            "part": None if entry["part"] is None else Part(entry["part"]),
+        }
+    )
+
+
+def _mean(numbers: Sequence[float] | None) -> Mean | None:
+    return None if numbers is None else Mean(*map(float, numbers))
 
 
 def _in_c(entry: Mapping[str, Any]) -> RolledInC:
@@ -276,10 +300,11 @@ def _steps_in_c(entries: Sequence[Mapping[str, Any]] | None) -> tuple[StepInC, .
 def _trial(entry: Mapping[str, Any]) -> Trial:
     precision = {**entry["precision"], "rounding": Rounding(entry["precision"]["rounding"])}
     fields = {name: value for name, value in entry.items() if name not in {"precision", "kind", "interval"}}
-    error = fields["one_step_error"]
+    error, episodes = fields["one_step_error"], fields.pop("episodes", None)
     return Trial(
         **{**fields, "one_step_error": None if error is None else float(error)},
         precision=Precision(**precision),
+        episodes=_episodes(episodes),
         kind=Kind(entry["kind"]),
     )
 

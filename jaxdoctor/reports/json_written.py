@@ -14,6 +14,7 @@ from typing import Any
 from jaxdoctor import __version__
 from jaxdoctor.facts.attribution import Around, Attribution
 from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes, Mean
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.environment import Accelerator, Environment
@@ -272,6 +273,40 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "seconds_per_step": trial.seconds_per_step,
         "compile_seconds": trial.compile_seconds,
         "peak_bytes": trial.peak_bytes,
+        **({} if trial.episodes is None else {"episodes": _episodes(trial.episodes)}),
+    }
+
+
+def _episodes(episodes: Episodes) -> dict[str, Any]:
+    return {
+        "ended": episodes.ended,
+        "returns": _mean(episodes.returns),
+        "change": _mean(episodes.change),
+        "masked": episodes.masked,
+        "surviving": episodes.surviving,
+        "entering": episodes.entering,
+        "part": episodes.part,
+        "magnitude": episodes.magnitude,
+        "deviations": episodes.deviations,
+        "farthest": episodes.farthest,
+    }
+
+
+def _mean(mean: Mean | None) -> list[float] | None:
+    return None if mean is None else [mean.value, mean.low, mean.high]
+
+
+def _loop(loop: ClosedLoop) -> dict[str, Any]:
+    return {
+        "engine": loop.engine,
+        "policy": loop.policy,
+        "trained": loop.trained,
+        "normalises": loop.normalises,
+        "scales": loop.scales,
+        "only_batched": loop.only_batched,
+        "only_alone": loop.only_alone,
+        "policy_bits": loop.policy_bits,
+        "physics_bits": loop.physics_bits,
     }
 
 
@@ -298,6 +333,7 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         "parting": None if outcome.parting is None else _parting(outcome.parting),
         "cures": [_cure(cure) for cure in outcome.cures],
         "warp": None if outcome.warp is None else _trial(outcome.warp),
+        **({} if outcome.loop is None else {"loop": _loop(outcome.loop)}),
         "xla_flags": outcome.xla_flags,
         "compiled": [_compiled(run) for run in outcome.compiled],
         "behaviour_bits": outcome.behaviour_bits,

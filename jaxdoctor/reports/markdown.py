@@ -15,6 +15,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted, shortened
 from jaxdoctor.prescriptions.writers import write_python
 from jaxdoctor.reports import behaviour
+from jaxdoctor.reports.closed_loop import sentences as closed_loop
 from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
 from jaxdoctor.reports.wording import (
@@ -155,6 +156,9 @@ def _rollouts(report: Report) -> Iterator[str]:
         yield f"{text(meaning(outcome))}; {text(needs(outcome))}."
         needed = [f"- {text(line)}" for line in chain(behaviour.sentences(outcome), answers(outcome))]
         yield from ["", *needed] if needed else []
+        if outcome.loop is not None:
+            yield ""
+            yield from (f"- {text(sentence, sys.maxsize)}" for sentence in closed_loop(outcome))
         if outcome.trials:
             yield from _trials(outcome)
 

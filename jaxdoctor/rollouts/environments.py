@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UsageError
+from jaxdoctor.facts.closed_loop import WARP
 from jaxdoctor.programs.named import find, first_line, raised
 from jaxdoctor.rollouts.sources.environment import BRAX, PLAYGROUND, EnvironmentNamed
 from jaxdoctor.rollouts.suites import brax_environment, playground_environment
@@ -32,6 +33,9 @@ OWN_RESETS = ("first_obs", "first_pipeline_state", "AutoResetWrapper_first_obs")
 
 MOST_QUOTED = 60
 """Of what a function prints, so many characters are quoted."""
+
+WARP_SAYS = ("Warp ", "Module ")
+"""How the lines begin that Warp prints of its kernels when they are loaded."""
 
 SECONDS = 0.02
 """Of one step, where an environment does not tell."""
@@ -125,7 +129,7 @@ def _silent(name: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         raise raised(error, name) from error
-    if said.getvalue().strip():
+    if said.getvalue().strip() and not said.getvalue().startswith(WARP_SAYS):
         raise NothingExaminedError(
             f"{name} prints {said.getvalue().strip()[:MOST_QUOTED]!r}", hint="take the print out"
         )
@@ -284,13 +288,14 @@ def _mj_model(environment: Any) -> Any:
 def _engine(environment: Any, state: Any, model: Any) -> tuple[str, bool]:
     data = getattr(state, "data", None)
     if type(getattr(data, "_impl", None)).__name__ == "DataWarp":
-        return "MuJoCo Warp", True
+        return WARP, True
     backend = None
     with contextlib.suppress(Exception):
         backend = environment.backend
     if backend is not None and backend != "mjx":
         return f"Brax {backend}", False
-    return ("MJX" if backend == "mjx" or model is not None or data is not None else "its own"), False
+    steps_mjx = backend == "mjx" or model is not None or hasattr(data, "qpos")
+    return ("MJX" if steps_mjx else "its own"), False
 
 
 def _key(seed: int) -> jax.Array:

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.outcome import RolledInC
 from jaxdoctor.models.poses import start_pose
 from jaxdoctor.rollouts.controls import Controls, random_controls
@@ -64,6 +65,9 @@ class Recording:
 
     in_c: RolledInC = field(default_factory=RolledInC)
     """How MuJoCo's own rollout of them in float64 went."""
+
+    loop: ClosedLoop | None = None
+    """The policy that drives, and what; None: controls do."""
 
     def part(self, steps: int) -> Recording:
         """The same without the steps after so many."""

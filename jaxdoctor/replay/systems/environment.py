@@ -18,7 +18,7 @@ from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.programs.jax_internals import inner_jaxprs
 from jaxdoctor.programs.named import first_line, raised
 from jaxdoctor.replay import recorded_model
-from jaxdoctor.replay.closed_loop import Begun, begun, closed_loop
+from jaxdoctor.replay.closed_loop import Begun, begun, closed_loop, loop_of, physics_in
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
 from jaxdoctor.rollouts.environments import Environment, make
@@ -53,7 +53,8 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
         starts=starts,
         ctrl=np.zeros((plan.replays, steps, 0)),
         start=f"its own reset, with keys from seed {plan.seed}",
-        controls=f"{policy.name}, in {made.engine}",
+        controls=f"{policy.name}, closed loop in {physics_in(made.engine)}",
+        loop=loop_of(made, policy),
     )
     return recording, _inspected(made, plan.seed)
 

@@ -13,6 +13,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted
 from jaxdoctor.facts.trial import Trial
 from jaxdoctor.reports import behaviour
+from jaxdoctor.reports.closed_loop import sentences as closed_loop
 from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.screen.lines import (
     BLUE,
@@ -75,6 +76,8 @@ def tables(report: Report, console: Console) -> None:
             console.print()
         if len(report.outcomes) > 1 and outcome.trials:
             say(console, (outcome.subject, "bold"))
+        for number, line in enumerate(closed_loop(outcome)):
+            labelled(console, "" if number else "loop", line)
         if driven(outcome):
             labelled(console, "arguments" if outcome.is_call else "controls", driven(outcome))
         if outcome.xla_flags:

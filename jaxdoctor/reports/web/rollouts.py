@@ -7,6 +7,7 @@ from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.trial import Trial
 from jaxdoctor.reports import behaviour
+from jaxdoctor.reports.closed_loop import sentences as closed_loop
 from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.web.horizon_chart import horizon_chart
 from jaxdoctor.reports.web.markup import Cell, Markup, figure, joined, path, table, tag
@@ -57,7 +58,7 @@ def _rollout(outcome: Outcome) -> Markup:
             tag("p", meaning(outcome), "; ", needs(outcome), "."),
             *(tag("p", sentence) for sentence in behaviour.sentences(outcome)),
             tag("p", driven(outcome)),
-            *(tag("p", sentence) for sentence in answers(outcome)),
+            *(tag("p", sentence) for sentence in [*answers(outcome), *closed_loop(outcome)]),
         ]
     )
     heading = tag("h3", path(outcome.subject), f" margin {signed(outcome)}")

@@ -1,0 +1,96 @@
+"""A closed loop in sentences, the same in every format for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxdoctor.facts.closed_loop import WARP, ClosedLoop, Episodes, Mean
+from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.text import counted
+from jaxdoctor.facts.trial import Trial
+
+
+def sentences(outcome: Outcome) -> list[str]:
+    """What drove the environment, what the batch changes, the returns, and what became of NaN."""
+    loop = outcome.loop
+    if loop is None:
+        return []
+    return [_driven(loop), *_classes(loop), *_returns(outcome), *_first(outcome), *_nan(outcome)]
+
+
+def _driven(loop: ClosedLoop) -> str:
+    if loop.engine == WARP:
+        return (
+            f"{loop.policy} in JAX, where the precision reaches; the physics in MuJoCo Warp's float32, where "
+            "no setting of JAX does"
+        )
+    physics = "physics of its own" if loop.engine == "its own" else loop.engine
+    return f"{loop.policy}, and {physics}: the precision reaches both"
+
+
+def _classes(loop: ClosedLoop) -> Iterator[str]:
+    for places, where in ((loop.only_batched, "the batch"), (loop.only_alone, "a batch of one")):
+        if places:
+            yield f"matrix units compute {_listed(places)} in {where} alone"
+
+
+MOST_PLACES = 3
+
+
+def _listed(places: tuple[str, ...]) -> str:
+    rest = len(places) - MOST_PLACES
+    return ", ".join(places[:MOST_PLACES]) + (f" and {counted(rest, 'more line')}" if rest > 0 else "")
+
+
+def _episodes(outcome: Outcome) -> Iterator[tuple[Trial, Episodes]]:
+    for trial in outcome.trials:
+        if trial.episodes is not None and not trial.precision.name.isdecimal():
+            yield trial, trial.episodes
+
+
+def _returns(outcome: Outcome) -> Iterator[str]:
+    shown = [
+        f"{_at(trial)} {mean(episodes.returns)}"
+        for trial, episodes in _episodes(outcome)
+        if episodes.returns is not None
+    ]
+    if shown:
+        yield f"return, with its 95 % interval: {'; '.join(shown)}"
+
+
+def mean(value: Mean) -> str:
+    """A mean with its interval: "12.3 (11 to 13.6)"."""
+    return f"{value.value:.3g} ({value.low:.3g} to {value.high:.3g})"
+
+
+def _at(trial: Trial) -> str:
+    return trial.precision.name if trial.batch is None else f"{trial.precision.name}, batch {trial.batch}"
+
+
+def _first(outcome: Outcome) -> Iterator[str]:
+    for trial, episodes in _episodes(outcome):
+        if episodes.part is not None:
+            yield f"at {_at(trial)} {began(trial, episodes)}"
+            return
+
+
+def began(trial: Trial, episodes: Episodes) -> str:
+    """Where it was first not finite: "the policy output is first not finite, at step 3, from ..."."""
+    seen = "from an observation that is not finite itself"
+    if episodes.magnitude is not None:
+        seen = f"from a finite observation of magnitude {episodes.magnitude:.2g}"
+        if episodes.deviations is not None:
+            seen += f", {episodes.deviations:.2g} standard deviations from what the normaliser knows"
+    where = f"{trial.first_bad_field} at step {trial.first_bad_step}"
+    return f"the {episodes.part} is first not finite, {where}, {seen}"
+
+
+def _nan(outcome: Outcome) -> Iterator[str]:
+    for trial, episodes in _episodes(outcome):
+        if episodes.masked or episodes.surviving or episodes.entering:
+            yield (
+                f"of {trial.replays} replays at {_at(trial)} an auto-reset would mask {episodes.masked} and "
+                f"leave {episodes.surviving} as they are; {episodes.entering} would enter a normaliser's "
+                "statistics"
+            )
+            return

@@ -1,0 +1,85 @@
+"""A closed loop in sentences, in every format, and back from JSON."""
+
+import io
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from jaxdoctor.facts.closed_loop import Episodes, Mean, Part
+from jaxdoctor.facts.report import Report
+from jaxdoctor.reports.closed_loop import sentences
+from jaxdoctor.reports.format import FORMATS
+from jaxdoctor.reports.json_read import received
+from jaxdoctor.reports.json_written import written
+from tests.loops import driven, loop
+from tests.paths import ROOT
+
+ILL = driven(
+    9,
+    alone=0,
+    policy=loop(only_batched=("layers.py:16 (dense)",), scales=(0.5, 2.0)),
+    part=Part.OUTPUT,
+    masked=7,
+    surviving=2,
+    entering=2,
+    magnitude=1e4,
+    deviations=310.0,
+    returns=Mean(7.25, 7.0, 7.5),
+    change=Mean(-2.75, -3.0, -2.5),
+)
+
+
+BEGAN = (
+    "at tf32 the policy output is first not finite, qLD at step 3, from a finite observation of magnitude "
+    "1e+04, 3.1e+02 standard deviations from what the normaliser knows"
+)
+MASKED = (
+    "of 16 replays at tf32 an auto-reset would mask 7 and leave 2 as they are; 2 would enter a normaliser's "
+    "statistics"
+)
+
+
+def reported(outcome):
+    return Report(command="probe", subject="brax:ant", outcomes=(outcome,), examined=1)
+
+
+def test_what_is_said():
+    assert sentences(ILL) == [
+        "runs/ppo/12, and MJX: the precision reaches both",
+        "matrix units compute layers.py:16 (dense) in the batch alone",
+        "return, with its 95 % interval: f32 10 (9 to 11); tf32 7.25 (7 to 7.5)",
+        BEGAN,
+        MASKED,
+    ]
+
+
+def test_what_no_setting_reaches_is_said():
+    assert (
+        "the physics in MuJoCo Warp's float32, where no setting of JAX does"
+        in (sentences(driven(policy=loop(engine="MuJoCo Warp")))[0])
+    )
+
+
+def test_of_a_model_nothing_is_said():
+    assert sentences(replace(ILL, loop=None)) == []
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown", "html"])
+def test_every_format_for_people_says_it(name):
+    stream = io.StringIO()
+    FORMATS.load(name).write(reported(ILL), stream)
+    text = " ".join(stream.getvalue().replace("\\", "").split())
+
+    assert "would mask 7 and leave 2" in text
+
+
+def test_json_has_it_and_is_read_back():
+    document = json.loads(json.dumps(written(reported(ILL))))
+    jsonschema.validate(document, json.loads((ROOT / "jaxdoctor/schema/report-1.json").read_text()))
+    (outcome,) = received(document).outcomes
+
+    assert outcome.loop == ILL.loop
+    assert [trial.episodes for trial in outcome.trials] == [trial.episodes for trial in ILL.trials]
+    assert outcome.trials[0].episodes == Episodes(ended=0, returns=Mean(10.0, 9.0, 11.0))
