@@ -136,13 +136,13 @@ class _Walk:
         """What stands in a folder that is no checkpoint itself: the saves of a run, perhaps."""
         saves, empty = [], []
         for child in children:
-            held = False
+            held = told = False
             for one in self.at(child, depth + 1):
-                held = held or one.reader is not None
+                held, told = held or one.reader is not None, True
                 yield one
             if held:
                 saves.append(child.name)
-            elif child.is_folder and not child.entries:
+            elif not told and _holds_nothing(child):
                 empty.append(child.name)
         wrong = [*dangling_pointers(folder, saves), *empty_saves(folder, empty, saves)]
         for path, fault in wrong:
@@ -176,6 +176,10 @@ class _Walk:
             return False
         self.followed.add(real)
         return True
+
+
+def _holds_nothing(found: Candidate) -> bool:
+    return not found.entries if found.is_folder else found.is_file and not found.size
 
 
 def _odd(found: Candidate) -> str:

@@ -10,7 +10,9 @@ from pathlib import Path
 from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.placeholders import SAVE_AGAIN
 from jaxdoctor.storage.steps import WORDS, is_step_name, run_of, step_of
+from jaxdoctor.storage.torch.deepspeed import is_deepspeed
 
 NUMBERED = {"latest_checkpointed_iteration.txt": ("iter_{:07d}", "global_step_{}")}
 """Files that hold the number of the newest save, with what its folder is called: Megatron's and verl's."""
@@ -23,9 +25,6 @@ TENSORFLOW_NAME = re.compile(rb'^model_checkpoint_path: "([^"\n]{1,500})"', re.M
 LINKS = re.compile(r"(?:latest|last|best|newest|current)(?:[._-][\w.-]*)?")
 LONGEST = 1024
 """Bytes of a file that names a save."""
-
-DEEPSPEED_MARK = "zero_to_fp32.py"
-"""Beside it, `latest` is judged with the save that DeepSpeed left."""
 
 ALWAYS_STEP = re.compile(rf"{WORDS}[_-]?\d+", re.IGNORECASE)
 """Names that only saves have: "checkpoint-500". A bare number may be anything."""
@@ -59,7 +58,8 @@ def _dangling(folder: Candidate, name: str, names: set[str], saves: Sequence[str
     content = folder.child(name).head[:LONGEST]
     if name in NUMBERED:
         return _numbered(content, NUMBERED[name], names)
-    if not saves or (name == "latest" and DEEPSPEED_MARK in names):
+    # What names a save of DeepSpeed is judged with the save.
+    if not saves or (name == "latest" and is_deepspeed(folder.child(saves[-1]))):
         return None
     if name == TENSORFLOW:
         return _tensorflow(content, names)
@@ -114,15 +114,19 @@ def _fault(path: Path, target: str, saves: Sequence[str]) -> Fault:
 def empty_saves(
     folder: Candidate, empty: Sequence[str], saves: Sequence[str]
 ) -> Iterator[tuple[Path, Fault]]:
-    """Folders with nothing in them that are called as the saves beside them, or as only saves are.
+    """What holds nothing and is called as the saves beside it, or as only folders of saves are.
 
     Args:
         folder: the run's.
-        empty: names of folders in it without any file.
+        empty: names of folders in it without any file, and of files in it without any byte.
         saves: names of files and folders in it that are saves or hold some.
     """
     kinds = {run_of(Path(name)) for name in saves}
     for name in empty:
+        if (folder.path / name).is_file():
+            if run_of(Path(name)) in kinds:
+                yield folder.path / name, _empty_file(folder.path / name)
+            continue
         like = sum(run_of(Path(save)) == run_of(Path(name)) for save in saves)
         if (run_of(Path(name)) in kinds and is_step_name(name)) or ALWAYS_STEP.fullmatch(name):
             beside = f"; {counted(like, 'folder')} beside it {'holds a save' if like == 1 else 'hold saves'}"
@@ -135,3 +139,8 @@ def empty_saves(
                     evidence={"saves_beside": like},
                 ),
             )
+
+
+def _empty_file(path: Path) -> Fault:
+    message = f"{path.name} is empty"
+    return Fault(kind="truncated-file", message=message, path=str(path), fix=SAVE_AGAIN)

@@ -116,3 +116,23 @@ def test_an_empty_folder_of_another_kind_is_nothing(tmp_path, name):
     (run / name).mkdir()
 
     assert found(run) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "empty", "told"),
+    [
+        (("checkpoint_10", "checkpoint_20"), "checkpoint_30", True),
+        (("rl_model_64_steps.zip", "rl_model_128_steps.zip"), "rl_model_192_steps.zip", True),
+        (("step_10.npz", "step_20.npz"), "step_30.npz", True),
+        (("step_10.npz", "step_20.npz"), "step_30.log", False),
+        (("step_10.npz", "step_20.npz"), "DONE", False),
+    ],
+)
+def test_a_file_of_a_save_that_is_empty(tmp_path, names, empty, told):
+    """It is told once, whether its suffix is a checkpoint's or not."""
+    for name in names:
+        with (tmp_path / name).open("wb") as file:
+            np.savez(file, w=np.ones(3, np.float32) * len(name))
+    (tmp_path / empty).touch()
+
+    assert found(tmp_path) == ([("truncated-file", empty)] if told else [])

@@ -168,8 +168,11 @@ def _add_torch(
 
 
 def _configured(path: Path, names: set[str], budget: Budget, found: Tensors) -> str | None:
-    """What the config says of the dtype."""
+    """What the config says of the dtype; that of an adapter must be whole as well."""
     declared = None
+    if ADAPTER in names:
+        with noted(found.faults.append, path=str(path / ADAPTER)):
+            read_object(path / ADAPTER, budget)
     if CONFIG in names:
         with noted(found.faults.append, path=str(path / CONFIG)):
             config = read_object(path / CONFIG, budget)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.leaf import Role
 from jaxdoctor.facts.series import Series
+from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -14,7 +16,8 @@ def dtype_changed(series: Series) -> Hits:
     ## What it saw
 
     The same path with two dtypes in two checkpoints of one run. Python numbers are left out: a `step`
-    that starts as Python's 0 and comes back as int32 is how training states work.
+    that starts as Python's 0 and comes back as int32 is how training states work. Leaves of one role that
+    changed in the same way are told together.
 
     ## Why it matters
 
@@ -40,12 +43,22 @@ def dtype_changed(series: Series) -> Hits:
     """
     for before, after in series.neighbours:
         earlier = {leaf.path: leaf for leaf in before.leaves}
+        changed: dict[tuple[str, str, Role], list[str]] = {}
         for leaf in after.leaves:
             old = earlier.get(leaf.path)
             if old is None or old.dtype == leaf.dtype or old.host_scalar or leaf.host_scalar:
                 continue
+            changed.setdefault((old.dtype, leaf.dtype, leaf.role), []).append(leaf.path)
+        for (was, now, _), paths in changed.items():
+            of_many = f", in {counted(len(paths), 'leaf', 'leaves')}" if len(paths) > 1 else ""
             yield Hit(
-                location=Location(path=after.path, leaf=leaf.path, step=after.step),
-                message=f"{old.dtype} in {before.path} and {leaf.dtype} in {after.path}",
-                evidence={"before": old.dtype, "after": leaf.dtype, "since": after.path},
+                location=Location(path=after.path, leaf=paths[0], step=after.step),
+                message=f"{was} in {before.path} and {now} in {after.path}{of_many}",
+                evidence={
+                    "before": was,
+                    "after": now,
+                    "since": after.path,
+                    "leaves": paths[:8],
+                    "count": len(paths),
+                },
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.checkpoint import TABLE_FORMATS, Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.text import counted
@@ -14,6 +14,8 @@ WIDE_FLOATS = {"float64", "complex128"}
 WIDE_INTEGERS = {"int64", "uint64"}
 NARROW_FLOATS = {"float32", "complex64", "bfloat16", "float16"}
 NARROW_INTEGERS = {"int32", "uint32"}
+KEPT_BY_NUMPY = TABLE_FORMATS | {"torch", "stable-baselines3"}
+"""Formats in which people keep the statistics of observations as NumPy computed them."""
 
 
 @rule("JD322", Severity.WARNING)
@@ -25,7 +27,9 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
     float64 arrays beside float32 ones; or, as a note, int64 arrays beside int32 ones. Python numbers,
     which every format stores in 64 bits, say nothing and are left out; so are NumPy arrays where the
     format distinguishes them, as Orbax does, and the state of an optimizer, of which optimizer-wider
-    tells. In formats that JAX does not write, 64-bit integers are ordinary.
+    tells. Means and variances of observations are left out in pickles, npz and the like: the wrappers of
+    Gym and of Stable-Baselines3 keep them in NumPy, in float64. In formats that JAX does not write, 64-bit
+    integers are ordinary.
 
     ## Why it matters
 
@@ -53,7 +57,8 @@ def x64_leak(checkpoint: Checkpoint) -> Hits:
         for leaf in checkpoint.leaves
         if not leaf.host_scalar and not leaf.host_array and leaf.foreign is None
     ]
-    arrays = [leaf for leaf in made_by_jax if leaf.role is not Role.OPTIMIZER]
+    by_numpy = {Role.STATISTIC} if checkpoint.format in KEPT_BY_NUMPY else set()
+    arrays = [leaf for leaf in made_by_jax if leaf.role not in {Role.OPTIMIZER} | by_numpy]
     if not checkpoint.written_by_jax:
         if all(leaf.type.kind != "float" for leaf in arrays):
             return  # Complex numbers alone are measurements.

@@ -44,7 +44,11 @@ def part_vanished(series: Series) -> Hits:
     with_parts = [saved for saved in series.checkpoints if saved.parts]
     for before, after in itertools.pairwise(with_parts):
         lost = [
-            name for name in before.parts if name not in after.parts and _is_lost(name, after, with_parts)
+            name
+            for name in before.parts
+            if name not in after.parts
+            and _is_lost(name, after, with_parts)
+            and not any(name in fault.message for fault in after.faults_of("missing-file"))
         ]
         # Where names are new as well, the layout was changed, and nothing was lost.
         added = [name for name in after.parts if name not in before.parts]

@@ -265,3 +265,14 @@ def test_an_adapter_without_tensors(tmp_path):
     (folder / "adapter_config.json").write_text("{}")
 
     assert messages(folder) == ["adapter_model.safetensors holds no tensors"]
+
+
+@pytest.mark.parametrize("content", ["", '{"peft_type": "LORA", "r": '])
+def test_an_adapter_whose_config_is_no_whole_one(tmp_path, content):
+    save_file({"lora_A": np.ones((4, 8), np.float32)}, tmp_path / "adapter_model.safetensors")
+    (tmp_path / "adapter_config.json").write_text(content)
+
+    (fault,) = READER.read(tmp_path, Budget()).faults
+
+    assert fault.kind == "truncated-file"
+    assert str(fault.path).endswith("adapter_config.json")

@@ -30,3 +30,15 @@ def test_a_python_step_may_become_an_array():
     )
 
     assert not judged(dtype_changed, run)
+
+
+def test_leaves_of_one_role_that_changed_alike_are_one_finding():
+    before = [leaf(f"layer_{k}/w", role="parameter") for k in range(30)]
+    after = [leaf(f"layer_{k}/w", "float16", role="parameter") for k in range(30)]
+    moment = [leaf("mu/w", dtype, role="optimizer") for dtype in ("float32", "float16")]
+    run = series(checkpoint(*before, moment[0], step=1), checkpoint(*after, moment[1], step=2))
+
+    weights, moments = judged(dtype_changed, run)
+
+    assert weights.message == "float32 in run/1 and float16 in run/2, in 30 leaves"
+    assert (weights.evidence["count"], moments.evidence["count"]) == (30, 1)

@@ -38,3 +38,11 @@ def test_int64_beside_int32_is_a_note():
 )
 def test_neighbours_are_healthy(saved):
     assert not judged(x64_leak, saved)
+
+
+@pytest.mark.parametrize(("layout", "told"), [("pickle", 0), ("torch", 0), ("brax", 1), ("orbax", 1)])
+def test_statistics_that_numpy_keeps_are_no_leak(layout, told):
+    """VecNormalize and its like keep means and variances in float64, whatever the policy has."""
+    mean = leaf("obs_rms/mean", "float64", (9,), role="statistic")
+
+    assert len(judged(x64_leak, checkpoint(leaf("w", shape=(3,)), mean, layout=layout))) == told

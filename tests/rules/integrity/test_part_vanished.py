@@ -2,6 +2,7 @@
 
 import pytest
 
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.rules.integrity.part_vanished import part_vanished
 from tests.builders import checkpoint, judged, leaf, series
 
@@ -36,3 +37,11 @@ def test_what_is_no_loss(parts):
 def test_fewer_ranks_with_larger_shards_are_a_choice():
     """Half the ranks hold twice the rows each."""
     assert not judged(part_vanished, run("ab", "a", shapes=[(4,), (8,)]))
+
+
+def test_a_part_that_its_reader_misses_is_told_once():
+    fault = Fault(kind="missing-file", message="rank_1 is missing, of 2 ranks")
+    before = checkpoint(leaf("w", shape=(4,)), step=1, parts=("rank_0", "rank_1"))
+    after = checkpoint(leaf("w", shape=(4,)), step=2, parts=("rank_0",), faults=(fault,))
+
+    assert not judged(part_vanished, series(before, after))
