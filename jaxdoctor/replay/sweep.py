@@ -105,6 +105,8 @@ class _Sweeping:
             chunk=min(CHUNK_STEPS, self.recording.steps),
         )
         sites = ensemble.program.sites
+        if not sites:
+            self._take_one_lane(ensemble)
         self._say(
             sites=tuple(site.place for site in sites),
             explicit_sites=tuple(site.place for site in sites if site.explicit),
@@ -118,10 +120,17 @@ class _Sweeping:
             ensemble.run_chunk(self.recording, plan.chunk_cpu_seconds)
         peak = ensemble.peak_bytes
         self._say(
-            peak_bytes=None if peak is None else peak // plan.lanes,
+            peak_bytes=None if peak is None else peak // ensemble.lanes,
             effort=replace(self.known.effort, compiled=ensemble.compile_seconds),
         )
         return ensemble
+
+    def _take_one_lane(self, ensemble: Ensemble) -> None:
+        """Where nothing is rounded every width is float32, which one lane replays for all of them."""
+        ensemble.lanes = 1
+        self.plan = replace(self.plan, lanes=1)
+        self.named = {precision: Lane() for precision in self.named}
+        self.widths = {bits: Lane() for bits in self.widths if bits == min(self.widths)}
 
     def _first(self) -> None:
         """The named precisions. They are cut short where whole replays would leave no time for the rest."""
@@ -359,7 +368,8 @@ class _Sweeping:
         Float32's own horizon is what chaos makes of one rounding more or less.
         """
         full = Lane()
-        if self.reference is None or full not in self.parts or self._judged(full).failed:
+        nothing = not self.ensemble.program.sites or full not in self.parts
+        if self.reference is None or nothing or self._judged(full).failed:
             return None
         half = math.ceil((self._judged(full).horizon or self.recording.steps) / 2)
         recording, reference = self.recording.part(half), self.reference

@@ -14,7 +14,7 @@ from jaxdoctor.reports.wording import in_bytes, needs_x64
 
 def sentences(outcome: Outcome) -> Iterator[str]:
     """A sentence each."""
-    if not needs_x64(outcome):
+    if not needs_x64(outcome) and outcome.rounded != 0:
         yield from _errors(outcome)
         yield from _behaviour(outcome)
     if outcome.memory is not None:
@@ -33,7 +33,7 @@ def _errors(outcome: Outcome) -> Iterator[str]:
 
 def _behaviour(outcome: Outcome) -> Iterator[str]:
     bits, delivered = outcome.behaviour_bits, _delivered(outcome)
-    if bits is None or outcome.rounded == 0:
+    if bits is None:
         return
     said = f"behaves as in float32 down to {counted(bits, 'bit')}"
     if delivered is None or delivered.precision.mantissa_bits >= bits or delivered.horizon is None:
