@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from jaxdoctor.checkpoints.replay import replay_of
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.registry import Folder
 from jaxdoctor.storage.budget import Budget
@@ -73,6 +74,7 @@ def describe(name: str, path: Path, budget: Budget) -> Checkpoint:
         saved_at=_written(path) if contents.saved_at is None else contents.saved_at,
         copied_time=contents.saved_at is None,
         marks=marks_of(path),
+        replay=replay_of(path, contents.leaves, contents.metadata) if contents.finished else None,
         finished=contents.finished,
         parts=tuple(contents.parts),
         faults=tuple(contents.faults),

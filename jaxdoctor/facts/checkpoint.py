@@ -82,6 +82,9 @@ class Checkpoint:
     parts: tuple[str, ...] = ()
     """The files or folders that every save of this run has: of ranks, of items."""
 
+    replay: str | None = None
+    """Of a policy the command that replays it in an environment; None: it is none, as far as is known."""
+
     written_by_jax: bool = True
     """Whether JAX restores this format, so that its x64 mode matters."""
 

@@ -447,6 +447,7 @@ def _checkpoint(checkpoint: Checkpoint, *, with_leaves: bool) -> dict[str, Any]:
         "bytes_read": checkpoint.bytes_read,
         "dtypes": checkpoint.dtypes_by_role,
         "finished": checkpoint.finished,
+        **({} if checkpoint.replay is None else {"replay": checkpoint.replay}),
         **_wanted_calls(checkpoint),
     }
 

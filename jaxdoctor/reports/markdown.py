@@ -35,6 +35,7 @@ from jaxdoctor.reports.wording import (
     place,
     precision,
     price,
+    replayable,
     signed,
     statistics,
     summary,
@@ -209,6 +210,9 @@ def _checkpoints(report: Report) -> Iterator[str]:
             for checkpoint in report.checkpoints[: _most(report)]
         )
         yield from table(("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes"), rows)
+        if (line := replayable(report)) is not None:
+            yield ""
+            yield text(line)
     if report.with_leaves:
         for checkpoint in report.checkpoints:
             yield from _leaves(checkpoint, _most(report))

@@ -88,6 +88,18 @@ def tally(findings: Sequence[Finding]) -> str:
     return ", ".join(counted(number, word) for word, number in numbers.items() if number) or "no findings"
 
 
+def replayable(report: Report) -> str | None:
+    """The line that says which command replays the policies in it; None: there are none.
+
+    Of several the last one stands for all.
+    """
+    found = [saved.replay for saved in report.checkpoints if saved.replay is not None]
+    if not found:
+        return None
+    what = "it is a policy" if len(found) == 1 else f"{len(found):,} of them are policies, as the last one"
+    return f"{what}: replay it with {found[-1]}"
+
+
 def summary(report: Report) -> str:
     """The line that every format ends with: "1 error, 3 subjects examined, 2 not examined, 1 ignored"."""
     parts = [f"{_news(report)}{stands(report.standing)}", f"{counted(report.examined, 'subject')} examined"]

@@ -8,7 +8,7 @@ from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.wording import headline, inert, place, statistics, summary, test_line
+from jaxdoctor.reports.wording import headline, inert, place, replayable, statistics, summary, test_line
 
 
 def _write(report: Report, out: TextIO) -> None:
@@ -20,6 +20,8 @@ def _write(report: Report, out: TextIO) -> None:
     out.writelines(f"{inert(clean(test_line(test)))}\n" for test in report.tests)
     left = (f"{skipped.subject}: not examined: {skipped.reason}" for skipped in report.unexamined)
     out.writelines(f"{inert(clean(line))}\n" for line in left)
+    if (line := replayable(report)) is not None:
+        out.write(f"{inert(clean(line))}\n")
     out.write(f"{inert(clean(summary(report)))}\n")
 
 

@@ -15,7 +15,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, shortened
 from jaxdoctor.reports.format import Format
 from jaxdoctor.reports.markdown import markdown
-from jaxdoctor.reports.wording import place, summary, test_line
+from jaxdoctor.reports.wording import place, replayable, summary, test_line
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -47,6 +47,8 @@ def _commands(report: Report) -> Iterator[str]:
     for ignored in report.ignored:
         finding = ignored.finding
         yield _message(f"ignored {finding.code} {finding.name} {place(finding.location)}: {ignored.reason}")
+    if (line := replayable(report)) is not None:
+        yield _message(line)
     if report.partial:
         yield "::warning title=interrupted::this is only what was found until then"
 

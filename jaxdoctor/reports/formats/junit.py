@@ -9,7 +9,7 @@ from jaxdoctor.facts.finding import Finding
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.wording import evidence, headline, place, summary, test_line
+from jaxdoctor.reports.wording import evidence, headline, place, replayable, summary, test_line
 
 
 def _write(report: Report, out: TextIO) -> None:
@@ -49,7 +49,8 @@ def _write(report: Report, out: TextIO) -> None:
     for name, value in numbers.items():
         root.set(name, value)
         suite.set(name, value)
-    ET.SubElement(suite, "system-out").text = clean(summary(report))
+    said = [line for line in (replayable(report), summary(report)) if line is not None]
+    ET.SubElement(suite, "system-out").text = "\n".join(map(clean, said))
     ET.indent(root)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     out.write(ET.tostring(root, encoding="unicode") + "\n")

@@ -14,7 +14,7 @@ from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.fingerprint import fingerprint
 from jaxdoctor.reports.format import Format
 from jaxdoctor.reports.json_written import plain
-from jaxdoctor.reports.wording import summary, test_line
+from jaxdoctor.reports.wording import replayable, summary, test_line
 from jaxdoctor.rules.pages import rules_of, url
 from jaxdoctor.rules.rule import Rule
 
@@ -90,6 +90,7 @@ def _invocation(report: Report) -> dict[str, Any]:
                 {"level": "note" if test.passed else "error", "message": {"text": clean(test_line(test))}}
                 for test in report.tests
             ),
+            *({"level": "note", "message": {"text": clean(line)}} for line in [replayable(report)] if line),
             {"level": "note", "message": {"text": clean(summary(report))}},
         ],
     }

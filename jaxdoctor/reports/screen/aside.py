@@ -9,7 +9,7 @@ from rich.console import Console
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import counted
 from jaxdoctor.reports.screen.lines import CAUTION, say
-from jaxdoctor.reports.wording import place
+from jaxdoctor.reports.wording import place, replayable
 
 MOST_SKIPPED = 20
 
@@ -18,6 +18,8 @@ def draw(report: Report, console: Console) -> None:
     """One line for each, the first ones of many."""
     _ignored(report, console)
     _skipped(report, console)
+    if (line := replayable(report)) is not None:
+        say(console, line)
 
 
 def _ignored(report: Report, console: Console) -> None:

@@ -12,7 +12,7 @@ from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted
 from jaxdoctor.reports.web.counter_chart import COLOURS, counter_chart
 from jaxdoctor.reports.web.markup import Cell, Markup, figure, joined, path, table, tag
-from jaxdoctor.reports.wording import dtypes, in_bytes, number, percent
+from jaxdoctor.reports.wording import dtypes, in_bytes, number, percent, replayable
 
 
 def checkpoints(report: Report) -> Markup:
@@ -22,6 +22,8 @@ def checkpoints(report: Report) -> Markup:
         headings = ("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes by role")
         rows = map(_checkpoint, report.checkpoints)
         parts.append(table(headings, rows, numbers="llrrrrl", name="Checkpoints"))
+    if (line := replayable(report)) is not None:
+        parts.append(tag("p", line))
     return joined(parts)
 
 
