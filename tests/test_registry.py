@@ -16,6 +16,7 @@ FACTS = {
     "optimizer": {"Checkpoint", "Series"},
     "run": {"Checkpoint", "Series"},
     "update": {"Signature"},
+    "bundle": {"BundleReplay"},
 }
 
 

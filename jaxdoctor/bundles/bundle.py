@@ -73,6 +73,9 @@ class Failure:
     lanes: int = 1
     """Rows of the program that ran: another batch compiles to other kernels."""
 
+    xla_flags: str = ""
+    """XLA_FLAGS of the process that ran it."""
+
     @property
     def name(self) -> str:
         """As a report says it: "tf32 (emulated)"."""

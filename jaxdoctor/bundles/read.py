@@ -179,6 +179,7 @@ def _failure(said: _Object) -> Failure:
         all_products=said.truth("all_products"),
         batch=said.number("batch", least=1, most=1 << 20),
         lanes=said.number("lanes", least=1, most=256),
+        xla_flags=said.text("xla_flags"),
     )
 
 

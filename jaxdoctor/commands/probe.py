@@ -201,6 +201,18 @@ def probe(
             autocompletion=lambda incomplete: _complete(incomplete, list(ENGINES)),
         ),
     ] = MJX,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            "--bundle",
+            metavar="FILE",
+            help="Write the first failing replay into a file, with the model and the 64 steps before, for "
+            "jaxdoctor replay.",
+        ),
+    ] = None,
+    bundle_policy: Annotated[
+        bool, typer.Option("--bundle-policy", help="Let the parameters of a policy go into it too.")
+    ] = False,
     cures: Annotated[
         bool,
         typer.Option(
@@ -252,6 +264,8 @@ def probe(
         cache=cache,
         cures=cures,
         engine=engine,
+        bundle=None if bundle is None else str(bundle),
+        bundle_policy=bundle_policy,
         price=price,
         attribute=attribute,
         attribute_error=attribute_error,

@@ -57,6 +57,10 @@ class ProbeEntry:
     cache: bool = True
     cures: bool = True
     engine: str = "mjx"
+    bundle: str | None = None
+    """The file that the first failing replay is written into."""
+
+    bundle_policy: bool = False
     at: str = field(default="", compare=False)
     """Where the configuration names it: "jaxdoctor.yaml:5"."""
 

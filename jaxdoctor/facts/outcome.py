@@ -10,6 +10,7 @@ from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.memory import Memory
+from jaxdoctor.facts.recorded import RecordedFailure
 from jaxdoctor.facts.trial import Trial
 
 
@@ -238,6 +239,9 @@ class Outcome:
 
     expected: Verdict | None = None
     """What a packaged scenario was built to show, on a card with TF32."""
+
+    bundle: RecordedFailure | None = None
+    """The failing replay that was written into a file; None: none was, or none was asked for."""
 
     @property
     def is_call(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxdoctor.errors import FINDINGS, MISUSE, NOTHING_EXAMINED, interruption
+from jaxdoctor.facts.bundle_replay import BundleReplay
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.delivery import Delivery
@@ -36,6 +37,7 @@ class Report:
     checkpoints: tuple[Checkpoint, ...] = ()
     series: tuple[Series, ...] = ()
     signatures: tuple[Signature, ...] = ()
+    bundles: tuple[BundleReplay, ...] = ()
     prescription: Prescription | None = None
     tests: tuple[NodeTest, ...] = ()
     """Of a node: each fails the run as a finding does, whatever `fail_on` says."""

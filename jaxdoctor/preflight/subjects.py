@@ -224,8 +224,16 @@ class _Here:
             return self._located(policy)
         return self.path(policy)
 
+    def _bundle(self, entry: ProbeEntry, card: str) -> str | None:
+        """The file of a bundle: of several cards each has its own, such as failure-rtx-4090.zip."""
+        if entry.bundle is None:
+            return None
+        path = Path(self.path(entry.bundle))
+        return str(path.with_name(f"{path.stem}-{card}{path.suffix}") if card else path)
+
     def probes(self, entry: ProbeEntry, level: int) -> Iterator[Subject]:
-        for card in entry.cards or self.config.cards or (HERE,):
+        cards = entry.cards or self.config.cards or (HERE,)
+        for card in cards:
             model = None if entry.model is None else self.path(entry.model)
             function, args, check = map(self._located, (entry.function, entry.args, entry.check))
             env, network = map(self._located, (entry.env, entry.network))
@@ -243,6 +251,7 @@ class _Here:
                 env=env,
                 policy=policy,
                 network=network,
+                bundle=self._bundle(entry, card if len(cards) > 1 else ""),
             )
             name = model or entry.scenario or function or env or ""
             files = [Path(model).parent] if model else []

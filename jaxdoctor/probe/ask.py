@@ -51,6 +51,12 @@ class Ask:
     cures: bool = True
     """Whether changes to a model that fails are tried, in what is left of the time limit."""
 
+    bundle: str | None = None
+    """The file that the first failing replay is written into; None: nothing is written."""
+
+    bundle_policy: bool = False
+    """Whether the parameters of a policy go into it."""
+
     priced: bool = False
     """Whether to time a step at every setting on this device, also where another one is judged."""
 

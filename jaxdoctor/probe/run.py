@@ -19,9 +19,10 @@ from jaxdoctor.machine.judged import Machine, examine_machine
 from jaxdoctor.models.scenario import PREFIX, SCENARIOS
 from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import ENGINES, Ask
+from jaxdoctor.probe.bundles import check_writable, chosen, write
 from jaxdoctor.probe.stages import Staged
 from jaxdoctor.probe.trials import assemble
-from jaxdoctor.probe.workers import after, prepare, replay
+from jaxdoctor.probe.workers import Answers, after, prepare, replay
 from jaxdoctor.replay.plan import Prepared
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rules.diagnose import diagnose
@@ -183,6 +184,9 @@ def _replayed(
     ask = replace(ask, cures=ask.cures and expected is None)
     answers = replay(ask, machine, prepared, folder, deadline, progress)
     outcome = assemble(ask, machine, answers, expected)
+    if ask.bundle is not None:
+        outcome, said = _with_bundle(ask, machine, answers, outcome, folder, deadline, progress)
+        answers = replace(answers, skipped=(*answers.skipped, *said))
     if not answers.interrupted:
         later = after(ask, machine, prepared, folder, deadline, progress)
         later = replace(later, known=answers.cures)
@@ -199,6 +203,23 @@ def _replayed(
     )
 
 
+def _with_bundle(
+    ask: Ask,
+    machine: Machine,
+    answers: Answers,
+    outcome: Outcome,
+    folder: str,
+    deadline: float,
+    progress: Progress,
+) -> tuple[Outcome, list[Skipped]]:
+    """The outcome with its bundle, if a replay failed; and why that could not be written."""
+    captured = chosen(answers, outcome)
+    if captured is None:
+        return outcome, []
+    found = write(ask, machine, captured, folder, deadline, progress)
+    return (outcome, [found]) if isinstance(found, Skipped) else (replace(outcome, bundle=found), [])
+
+
 def check(ask: Ask) -> None:
     """Whether the numbers can be meant.
 
@@ -209,6 +230,10 @@ def check(ask: Ask) -> None:
         raise UsageError(f"there is no level {ask.level}", hint="1 the machine, 2 a rollout, 3 a closer look")
     if ask.engine not in ENGINES:
         raise UsageError(f"there is no engine {ask.engine}", hint=f"--engine takes {' or '.join(ENGINES)}")
+    if ask.bundle is not None:
+        if not ask.model:
+            raise UsageError("--bundle was given and nothing that can fail", hint="name what is replayed")
+        check_writable(ask.bundle)
     counts = {
         "--steps": ask.steps,
         "--replays": ask.replays,

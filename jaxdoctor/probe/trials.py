@@ -9,13 +9,13 @@ from typing import Any
 from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.memory import Memory
 from jaxdoctor.facts.outcome import BEYOND_BITS, Outcome, Parting, StepInC, Verdict
-from jaxdoctor.facts.precision import F32, F64, Precision, Rounding
+from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Kind, Trial
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.unfinished import unknown_because
 from jaxdoctor.probe.verdict import deciding, required_bits, verdict_of
-from jaxdoctor.probe.workers import Answers
+from jaxdoctor.probe.workers import Answers, native_precision
 from jaxdoctor.replay.plan import Judgement, NativeReplay, Prepared
 
 ORDER = ("default", "high", "highest", "x64")
@@ -143,7 +143,7 @@ class _Trials:
         return None if x64 is None else x64.parting
 
     def _native(self, setting: str, replay: NativeReplay, judgement: Judgement) -> Trial:
-        precision = self._precision(setting)
+        precision = native_precision(self._machine, setting)
         # A CPU computes in float32, so this is to the last bit what the emulation compared with x64.
         alike = self._named.get(precision)
         # Float64 has nothing above it to be compared with but MuJoCo's own rollout in C.
@@ -159,15 +159,6 @@ class _Trials:
             compile_seconds=replay.compile_seconds,
             peak_bytes=replay.peak_bytes,
         )
-
-    def _precision(self, setting: str) -> Precision:
-        if setting == "x64":
-            return F64
-        if setting == "highest":
-            return F32
-        measured = self._machine.measured
-        bits = measured.bits(setting) if measured else None
-        return Precision(name=setting, mantissa_bits=bits or F32.mantissa_bits, jax_setting=setting)
 
     def emulated(self) -> list[Trial]:
         """The named precisions; float32 only where it did not run natively."""
@@ -247,7 +238,7 @@ class _Trials:
     def singly(self) -> list[Trial]:
         """In a batch of one: natively, and emulated at what is delivered."""
         found = [
-            self._trial(self._precision(setting), Kind.NATIVE, replay.singly, batch=1)
+            self._trial(native_precision(self._machine, setting), Kind.NATIVE, replay.singly, batch=1)
             for setting, replay in self._answers.natives.items()
             if replay.singly is not None
         ]

@@ -15,7 +15,7 @@ from jaxdoctor.errors import JaxdoctorError, WorkerError
 from jaxdoctor.facts.closed_loop import WARP as WARP_ENGINE
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.finding import Skipped
-from jaxdoctor.facts.precision import BF16, F32, TF32, Precision, Rounding
+from jaxdoctor.facts.precision import BF16, F32, F64, TF32, Precision, Rounding
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.after import After
 from jaxdoctor.probe.ask import WARP, Ask, replays_of
@@ -380,6 +380,7 @@ class _Replaying:
                 behaves=not all_products,
                 attribute=(self.ask.attribute or self.ask.level > 2) and not all_products,  # noqa: PLR2004
                 attribute_error=None if all_products else self.ask.attribute_error,
+                captures=self.ask.bundle is not None,
             )
             return SWEEP(str(self.folder), plan)
 
@@ -416,6 +417,7 @@ class _Replaying:
                 chunk_cpu_seconds=chunk_cpu_seconds,
                 one_by_one=self.ask.level > 2 and setting == "default",  # noqa: PLR2004
                 priced=self.ask.priced or self.judged_is_here,
+                captures=None if self.ask.bundle is None else native_precision(self.machine, setting),
             )
             return NATIVE(str(self.folder), plan)
 
@@ -496,6 +498,16 @@ class _Replaying:
             "JAX_TRACEBACK_FILTERING": "off",
             **variables,
         }
+
+
+def native_precision(machine: Machine, setting: str) -> Precision:
+    """What a setting of JAX means on the device of a machine."""
+    if setting == "x64":
+        return F64
+    if setting == "highest":
+        return F32
+    bits = machine.measured.bits(setting) if machine.measured else None
+    return Precision(name=setting, mantissa_bits=bits or F32.mantissa_bits, jax_setting=setting)
 
 
 def _rounds_alike(precision: Precision, delivered: Precision | None) -> bool:

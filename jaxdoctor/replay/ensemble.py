@@ -74,7 +74,7 @@ class Ensemble:
         chunk: int = CHUNK_STEPS,
     ) -> None:
         self.batch, self.lanes, self.chunk = batch, 1 if simulation.shared else lanes, chunk
-        self.simulation = simulation
+        self.simulation, self.emulated = simulation, emulated
         self._kept = simulation.carried if simulation.kept is None else simulation.kept
         self._step = over_replays(simulation)
         self._ctrl_dtype = jnp.asarray(0.0).dtype

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxdoctor.facts.trial import wilson
 from jaxdoctor.replay.against_c import parting
+from jaxdoctor.replay.capture import capture
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
@@ -49,9 +50,11 @@ class _Replaying:
             self.driven = ensemble.simulation.driven
             first = self._first(ensemble)
             self._judge([first], plan.replays)
+            self._capture(ensemble, [first])
             if plan.is_reference:
                 self._publish(ensemble, first)
             parts = self._until_clear(ensemble, first)
+            self._capture(ensemble, parts)
             if plan.is_reference:
                 self._take_steps_in_c(parts)
                 self._part_from_c(ensemble, first)
@@ -106,6 +109,23 @@ class _Replaying:
             )
         self._say(judgement=judgement)
         return judgement
+
+    def _capture(self, ensemble: Ensemble, parts: list[Rollout]) -> None:
+        """Keeps the steps before the first failure, once."""
+        judgement, precision = self.known.judgement, self.plan.captures
+        if judgement is None or precision is None or self.known.captured is not None:
+            return
+        self._say(
+            captured=capture(
+                self.scratch,
+                self.recording,
+                ensemble,
+                parts,
+                precision,
+                replays=judgement.replays,
+                aside=self.aside,
+            )
+        )
 
     def _publish(self, ensemble: Ensemble, rollout: Rollout) -> None:
         """Hands the states to the other workers, and sees how far chaos alone goes."""

@@ -38,14 +38,16 @@ def steps_in_c(
     data = mujoco.MjData(twin.model)
     found = []
     with without_reset(twin.model):
-        for step, replay in sorted(_failures(rollouts, replays, aside))[:MOST]:
+        for step, replay in sorted(failures(rollouts, replays, aside))[:MOST]:
             part, row = divmod(replay, rollouts[0].bad.shape[1])
             state = {name: values[step, row] for name, values in rollouts[part].states.items()}
             found.append(_taken(twin, data, state, recording.ctrl[replay, step], step, replay))
     return tuple(found)
 
 
-def _failures(rollouts: Sequence[Rollout], replays: int, aside: Iterable[str]) -> Iterable[tuple[int, int]]:
+def failures(
+    rollouts: Sequence[Rollout], replays: int, aside: Iterable[str] = ()
+) -> Iterable[tuple[int, int]]:
     """The first bad step and the number of every replay that failed."""
     watched = np.array([leaf not in set(aside) for leaf in rollouts[0].leaves])
     first = 0

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from jaxdoctor.bundles.bundle import Failure
 from jaxdoctor.facts.attribution import Attribution
+from jaxdoctor.facts.bundle_replay import BundleRun
 from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.outcome import Parting, RolledInC, StepInC
 from jaxdoctor.facts.precision import F32, Precision
+from jaxdoctor.facts.recorded import RecordedFailure
 from jaxdoctor.rollouts.saved_policy import SavedPolicy
 from jaxdoctor.workers.task import Task
 
@@ -112,6 +117,22 @@ class Judgement:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Captured:
+    """One failure with the steps before it, which lie in the scratch folder."""
+
+    failure: Failure
+    first_step: int
+    start_step: int | None = None
+    """As in a bundle."""
+
+    @property
+    def file(self) -> str:
+        """Its name in the folder."""
+        kind = "emulated" if self.failure.emulated else "native"
+        return f"capture-{kind}-{self.failure.precision}.npz"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Effort:
     """What a worker's time went into, in seconds of wall time."""
 
@@ -156,6 +177,9 @@ class NativePlan:
     priced: bool = False
     """Also the time of a step, at last, while no other worker computes."""
 
+    captures: Precision | None = None
+    """What this setting is, where the steps before the first failure are to be kept; None: they are not."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NativeReplay:
@@ -175,6 +199,7 @@ class NativeReplay:
     steps_in_c: tuple[StepInC, ...] | None = None
     """The steps in which replays failed, taken by C; None: none did, or there is no twin."""
 
+    captured: Captured | None = None
     effort: Effort = field(default_factory=Effort)
 
 
@@ -267,6 +292,9 @@ class SweepPlan:
     attribute_error: float | None = None
     """Also those for a one-step error that is at most this."""
 
+    captures: bool = False
+    """Whether the steps before the first failure at each named precision are kept."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
@@ -308,6 +336,7 @@ class Sweep:
     peak_bytes: int | None = None
     """Memory of the compiled program, divided by its lanes: what one batch takes."""
 
+    captured: tuple[Captured, ...] = ()
     unfinished: tuple[str, ...] = ()
     """What was left out, and why."""
 
@@ -362,3 +391,57 @@ PARTING: Task[[str, PartingPlan], tuple[str, float] | None] = Task(
 
 WARP: Task[[str, WarpPlan], Judgement | None] = Task("jaxdoctor.replay.warp:replay")
 """Replays the recording in MuJoCo Warp and holds it against C."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundlePlan:
+    """What is written into a bundle besides what the scratch folder holds."""
+
+    path: str
+    subject: str
+    captured: Captured
+    versions: Mapping[str, str | None]
+    settings: Mapping[str, str]
+    environment: Mapping[str, Any]
+    with_policy: bool = False
+
+
+BUNDLE: Task[[str, BundlePlan], RecordedFailure] = Task("jaxdoctor.replay.bundle_written:write_bundle")
+"""Writes one captured failure into a bundle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayPlan:
+    """How a bundle is replayed by one worker, as JAX is configured in it."""
+
+    bundle: str
+    argument: str | None = None
+    """What steps it, as the user names it: where the bundle holds no model, or names code of the user's."""
+
+    precisions: tuple[Precision, ...] = ()
+    """Emulated, in one program. Empty: as JAX computes here."""
+
+    how: str = ""
+    """What a replay that is not emulated is called."""
+
+    all_products: bool = False
+    deadline: float
+
+
+REPLAY_IN_JAX: Task[[str, ReplayPlan], tuple[BundleRun, ...]] = Task(
+    "jaxdoctor.replay.bundle_replayed:replay_in_jax"
+)
+"""Replays a bundle with the emulated precisions, or as JAX is configured in the worker."""
+
+REPLAY_IN_C: Task[[str, ReplayPlan], tuple[BundleRun, ...]] = Task(
+    "jaxdoctor.replay.bundle_replayed:replay_in_c"
+)
+"""Replays a bundle in MuJoCo's C engine."""
+
+REPLAY_IN_WARP: Task[[str, ReplayPlan], tuple[BundleRun, ...]] = Task(
+    "jaxdoctor.replay.bundle_replayed:replay_in_warp"
+)
+"""Replays a bundle in MuJoCo Warp."""
+
+VIEWED: Task[[str, ReplayPlan], str] = Task("jaxdoctor.replay.viewer_files:write_viewer_files")
+"""Writes what MuJoCo's viewer opens at the failing state into the folder, and says how."""

@@ -7,15 +7,16 @@ import fcntl
 import os
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.replay.plan import RecordPlan
-from jaxdoctor.replay.system import Simulation, States, Twin, system_of
+from jaxdoctor.replay.system import Packed, Simulation, States, Twin, system_of
 from jaxdoctor.rollouts.record import Recording
 
 LOOK_SECONDS = 0.05
@@ -50,16 +51,23 @@ class Scratch:
         Raises:
             UnsupportedModelError: it cannot be stepped in JAX.
         """
-        plan = self._plan()
+        plan = self.plan()
         return system_of(plan.model).load(plan, self._folder)
+
+    def packed(self) -> Packed | None:
+        """The files of a bundle that stand for the model; None: the argument is all that names it."""
+        plan = self.plan()
+        pack = system_of(plan.model).pack
+        return None if pack is None else pack(plan, self._folder)
 
     def twin(self) -> Twin | None:
         """The same physics in MuJoCo's C engine; None where there is no such."""
-        plan = self._plan()
+        plan = self.plan()
         make = system_of(plan.model).twin
         return None if make is None else make(plan, self._folder)
 
-    def _plan(self) -> RecordPlan:
+    def plan(self) -> RecordPlan:
+        """What was recorded."""
         plan = pickle.loads((self._folder / "plan").read_bytes())  # noqa: S301 (our own worker wrote it)
         assert isinstance(plan, RecordPlan)
         return plan
@@ -89,6 +97,23 @@ class Scratch:
             time.sleep(LOOK_SECONDS)
         kept = pickle.loads(path.read_bytes())  # noqa: S301 (our own worker wrote it)
         assert kept is None or isinstance(kept, Reference)
+        return kept
+
+    def keep_capture(
+        self,
+        name: str,
+        state: Mapping[str, npt.NDArray[Any]],
+        start: Mapping[str, npt.NDArray[Any]],
+        control: npt.NDArray[Any],
+    ) -> None:
+        """Saves the steps before a failure under that name."""
+        (self._folder / name).write_bytes(pickle.dumps((dict(state), dict(start), control)))
+
+    def capture(
+        self, name: str
+    ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, npt.NDArray[Any]], npt.NDArray[Any]]:
+        """Leaves of the state before each step, leaves of the start, and controls."""
+        kept: tuple[Any, Any, Any] = pickle.loads((self._folder / name).read_bytes())  # noqa: S301 (our own worker wrote it)
         return kept
 
     @contextlib.contextmanager

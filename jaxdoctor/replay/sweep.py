@@ -10,6 +10,7 @@ from dataclasses import replace
 from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Interval, wilson
 from jaxdoctor.replay.attribution import Attributing
+from jaxdoctor.replay.capture import capture
 from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
@@ -17,7 +18,7 @@ from jaxdoctor.replay.episodes import episodes_of, returns_of, scales_of
 from jaxdoctor.replay.hypotheses import FailingShares, OneStepErrors
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
 from jaxdoctor.replay.local_cures import with_cures
-from jaxdoctor.replay.plan import Effort, Judgement, Lane, Sweep, SweepPlan
+from jaxdoctor.replay.plan import Captured, Effort, Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.replay.search import between, uneven
 from jaxdoctor.workers.progress import Progress
@@ -88,11 +89,32 @@ class _Sweeping:
         widths = {bits: self._judged(lane) for bits, lane in self.widths.items() if lane in self.parts}
         self.known = replace(
             self.known,
+            captured=self._captured(),
             named=tuple(named.items()),
             widths=tuple(widths.items()),
             **more,  # type: ignore[arg-type]
         )
         self.progress.hand_over(self.known)
+
+    def _captured(self) -> tuple[Captured, ...]:
+        """The first failure at each named precision, kept once all its replays have run."""
+        held = {one.failure.precision: one for one in self.known.captured}
+        for precision, lane in self.named.items() if self.plan.captures else ():
+            if precision.name in held or lane not in self.parts or self._held(lane) < self.plan.replays:
+                continue
+            found = capture(
+                self.scratch,
+                self.recording,
+                self.ensemble,
+                self.parts[lane],
+                precision,
+                replays=self._judged(lane).replays,
+                aside=self.aside,
+                all_products=self.plan.all_products,
+            )
+            if found is not None:
+                held[precision.name] = found
+        return tuple(held.values())
 
     def _compiled(self) -> Ensemble:
         plan = self.plan

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from jaxdoctor.bundles.bundle import Bundle, PackedModel
 from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.model import Model
 from jaxdoctor.registry import Folder
@@ -147,6 +148,20 @@ class System:
 
     twin: Callable[[RecordPlan, Path], Twin | None] | None = None
     """The same physics in MuJoCo's C engine, where there is such: it tells MJX's faults from the model's."""
+
+    pack: Callable[[RecordPlan, Path], tuple[PackedModel, Mapping[str, bytes]] | None] | None = None
+    """What a bundle holds of the model, so that it can be stepped where the argument names nothing."""
+
+    unpack: Callable[[Bundle, Path], None] | None = None
+    """Puts into the folder what `load` needs, from a bundle that holds a model.
+
+    Raises:
+        UnreadableError, UnsupportedModelError: the model in it cannot be used here.
+    """
+
+
+Packed = tuple[PackedModel, Mapping[str, bytes]]
+"""A model as a bundle holds it, and its files by member."""
 
 
 SYSTEMS = Folder("jaxdoctor.replay.systems", System, noun="system")

@@ -51,7 +51,7 @@ def replay(folder: str, plan: WarpPlan, *, progress: Progress) -> Judgement | No
         return None
     there = states_in_c(twin, recording, plan.batch)
     progress.stage("compiling Warp's kernels")
-    engine = _Warp(twin.model, plan.batch, *_room(twin, there))
+    engine = Warp(twin.model, plan.batch, *_room(twin, there))
     ctrl = np.moveaxis(recording.ctrl[: plan.batch], 0, 1)
     starts = {name: there[name][0] for name in CARRIED}
     progress.stage("replaying in Warp", recording.steps)
@@ -82,7 +82,7 @@ def _room(twin: Twin, there: Mapping[str, Array]) -> tuple[int, int]:
     return max(LEAST, ROOM * contacts), max(LEAST, ROOM * constraints)
 
 
-class _Warp:
+class Warp:
     """One compiled step of a batch."""
 
     def __init__(self, model: Any, batch: int, contacts: int, constraints: int) -> None:

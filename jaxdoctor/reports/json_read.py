@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
 from jaxdoctor.facts.attribution import Around, Attribution, Need
+from jaxdoctor.facts.bundle_replay import BundleReplay, BundleRun
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes, Mean, Part
 from jaxdoctor.facts.coverage import Coverage
@@ -33,6 +34,7 @@ from jaxdoctor.facts.outcome import (
 )
 from jaxdoctor.facts.precision import Precision, Rounding
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
+from jaxdoctor.facts.recorded import RecordedFailure
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.run import Run
 from jaxdoctor.facts.series import Series
@@ -80,6 +82,7 @@ def received(document: Mapping[str, Any]) -> Report:
         environment=_environment(document["environment"]) if "environment" in document else None,
         findings=tuple(map(_finding, document["findings"])),
         tests=tuple(map(_test, document.get("tests", ()))),
+        bundles=tuple(map(_bundle, document.get("bundles", ()))),
         standing=tuple(map(_finding, document.get("standing", ()))),
         ignored=tuple(Ignored(_finding(entry), entry["reason"]) for entry in document.get("ignored", ())),
         deliveries=tuple(map(_delivery, document.get("deliveries", ()))),
@@ -204,6 +207,31 @@ def _finding(entry: Mapping[str, Any]) -> Finding:
     )
 
 
+def _bundle(entry: Mapping[str, Any]) -> BundleReplay:
+    return BundleReplay(
+        bundle=entry["bundle"],
+        subject=entry["subject"],
+        written_by=entry["written_by"],
+        precision=entry["precision"],
+        replay=entry["replay"],
+        step=entry["step"],
+        field=entry["field"],
+        steps=entry["steps"],
+        viewer=entry["viewer"],
+        differences={name: (then, here) for name, (then, here) in entry["differences"].items()},
+        runs=tuple(
+            BundleRun(
+                how=run["how"],
+                first_bad_step=run["first_bad_step"],
+                first_bad_field=run["first_bad_field"],
+                left_at=run["left_at"],
+                difference=None if run["difference"] is None else float(run["difference"]),
+            )
+            for run in entry["replays"]
+        ),
+    )
+
+
 def _outcomes(document: Mapping[str, Any]) -> list[Outcome]:
     if "verdict" not in document:
         return []
@@ -243,6 +271,7 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
         own_precision=tuple(entry.get("own_precision", ())),
         expected=None if expected is None else Verdict(expected),
         loop=_loop(entry.get("loop")),
+        bundle=RecordedFailure(**entry["bundle"]) if entry.get("bundle") else None,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from jaxdoctor import __version__
 from jaxdoctor.facts.attribution import Around, Attribution
+from jaxdoctor.facts.bundle_replay import BundleReplay
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes, Mean
 from jaxdoctor.facts.cure import Cure
@@ -43,7 +44,7 @@ def written(report: Report) -> dict[str, Any]:
         "subject": report.subject,
         "run": None if report.run is None else _run(report.run),
         "partial": True if report.partial else None,
-        "environment": None if report.environment is None else _environment(report.environment),
+        "environment": None if report.environment is None else written_environment(report.environment),
         "findings": [_finding(finding) for finding in report.findings],
         "tests": [
             {"name": test.name, "result": test.word.lower(), "detail": test.detail, "seconds": test.seconds}
@@ -59,6 +60,7 @@ def written(report: Report) -> dict[str, Any]:
         "trials": [_trial(trial) for outcome in report.outcomes for trial in outcome.trials],
         **({} if lead is None else _bits(lead)),
         "rollouts": [_rollout(outcome) for outcome in report.outcomes],
+        "bundles": [_bundle(bundle) for bundle in report.bundles],
         "checkpoints": [
             _checkpoint(checkpoint, with_leaves=report.with_leaves) for checkpoint in report.checkpoints
         ],
@@ -152,7 +154,8 @@ def _around(around: Around) -> dict[str, Any]:
     }
 
 
-def _environment(environment: Environment) -> dict[str, Any]:
+def written_environment(environment: Environment) -> dict[str, Any]:
+    """The environment with the keys that it has in a report."""
     return {
         "accelerator": _accelerator(environment.accelerator),
         "here": None if environment.here is None else _accelerator(environment.here),
@@ -348,6 +351,33 @@ def _rollout(outcome: Outcome) -> dict[str, Any]:
         ),
         "own_precision": outcome.own_precision,
         "expected": None if outcome.expected is None else outcome.expected.value,
+        **({} if outcome.bundle is None else {"bundle": asdict(outcome.bundle)}),
+    }
+
+
+def _bundle(bundle: BundleReplay) -> dict[str, Any]:
+    return {
+        "bundle": bundle.bundle,
+        "subject": bundle.subject,
+        "written_by": bundle.written_by,
+        "precision": bundle.precision,
+        "replay": bundle.replay,
+        "step": bundle.step,
+        "field": bundle.field,
+        "steps": bundle.steps,
+        "viewer": bundle.viewer,
+        "differences": {name: list(pair) for name, pair in bundle.differences.items()},
+        "replays": [
+            {
+                "how": run.how,
+                "first_bad_step": run.first_bad_step,
+                "first_bad_field": run.first_bad_field,
+                "as_recorded": bundle.repeats(run),
+                "left_at": run.left_at,
+                "difference": run.difference,
+            }
+            for run in bundle.runs
+        ],
     }
 
 

@@ -14,7 +14,7 @@ from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean, counted, shortened
 from jaxdoctor.prescriptions.writers import write_python
-from jaxdoctor.reports import behaviour
+from jaxdoctor.reports import behaviour, bundle_words
 from jaxdoctor.reports.closed_loop import sentences as closed_loop
 from jaxdoctor.reports.needed_products import answers
 from jaxdoctor.reports.update_tables import COUNTER_HEADINGS, counter_rows, is_sweep, pivot
@@ -35,6 +35,7 @@ from jaxdoctor.reports.wording import (
     place,
     precision,
     price,
+    recorded,
     replayable,
     signed,
     statistics,
@@ -64,7 +65,18 @@ def _lines(report: Report) -> Iterator[str]:
     if report.partial:
         yield ""
         yield "Interrupted: this is only what was found until then."
-    for section in (_tests, _findings, _machine, _rollouts, _checkpoints, _signatures, _aside, _prescription):
+    sections = (
+        _tests,
+        _bundles,
+        _findings,
+        _machine,
+        _rollouts,
+        _checkpoints,
+        _signatures,
+        _aside,
+        _prescription,
+    )
+    for section in sections:
         yield from section(report)
 
 
@@ -149,6 +161,22 @@ def _machine(report: Report) -> Iterator[str]:
         yield f"- {text(line)}"
 
 
+def _bundles(report: Report) -> Iterator[str]:
+    for bundle in report.bundles:
+        yield ""
+        yield f"## {text(bundle.bundle)}"
+        yield ""
+        yield f"{text(bundle_words.recorded(bundle))}."
+        if bundle_words.elsewhere(bundle):
+            yield ""
+            yield f"Different here: {text(bundle_words.elsewhere(bundle))}."
+        if bundle.viewer is not None:
+            yield ""
+            yield f"MuJoCo's viewer opens what stands in {code(bundle.viewer)}."
+        rows = (tuple(map(text, bundle_words.row(bundle, run))) for run in bundle.runs)
+        yield from table(bundle_words.HEADINGS, rows)
+
+
 def _rollouts(report: Report) -> Iterator[str]:
     for outcome in report.outcomes:
         yield ""
@@ -160,6 +188,9 @@ def _rollouts(report: Report) -> Iterator[str]:
         if outcome.loop is not None:
             yield ""
             yield from (f"- {text(sentence, sys.maxsize)}" for sentence in closed_loop(outcome))
+        if outcome.bundle is not None:
+            yield ""
+            yield f"{text(recorded(outcome))}."
         if outcome.trials:
             yield from _trials(outcome)
 

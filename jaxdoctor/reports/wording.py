@@ -342,6 +342,17 @@ def driven(outcome: Outcome) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def recorded(outcome: Outcome) -> str:
+    """The failure that was written into a bundle: "failure.zip holds the 64 steps before ..."; or nothing."""
+    found = outcome.bundle
+    if found is None:
+        return ""
+    return (
+        f"{found.path} holds {counted(found.steps, 'step')}, up to step {found.step} of replay "
+        f"{found.replay} at {found.precision}, where {found.field} is not finite ({in_bytes(found.bytes)})"
+    )
+
+
 def first_bad(trial: Trial) -> str:
     """The first bad step and field, or a dash."""
     if trial.first_bad_step is None:

@@ -9,7 +9,7 @@ import pytest
 
 from jaxdoctor.errors import MissingPackageError, UnsupportedModelError
 from jaxdoctor.replay.system import Twin
-from jaxdoctor.replay.warp import LEAST, ROOM, _room, _Warp
+from jaxdoctor.replay.warp import LEAST, ROOM, Warp, _room
 from tests.mjcf import BALL, arm, mjcf
 
 
@@ -52,4 +52,4 @@ def test_what_keeps_warp_from_starting_is_said(monkeypatch, raised, error):
     monkeypatch.setattr(mjx, "put_model", refuses)
 
     with pytest.raises(error):
-        _Warp(compiled(mjcf(arm(1))), 2, 64, 64)
+        Warp(compiled(mjcf(arm(1))), 2, 64, 64)

@@ -7,12 +7,14 @@ from typing import Any
 
 import mujoco
 
+from jaxdoctor.bundles.bundle import Bundle
 from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.facts.model import Model
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.models.mjx_model import mjx_pair
 from jaxdoctor.models.mjx_support import mjx_refusals, refused, try_mjx
+from jaxdoctor.replay.model_files import Packed, pack, unpacked_model
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
 from jaxdoctor.rollouts.controls import read_controls
@@ -108,4 +110,12 @@ def simulation(model: Any, argument: str = "the model") -> Simulation:
     )
 
 
-SYSTEM = System(record=_record, load=_load, twin=_twin)
+def _pack(plan: RecordPlan, folder: Path) -> Packed:
+    return pack(_kept(folder), plan.model)
+
+
+def _unpack(bundle: Bundle, folder: Path) -> None:
+    mujoco.mj_saveModel(unpacked_model(bundle, folder), str(folder / MODEL))
+
+
+SYSTEM = System(record=_record, load=_load, twin=_twin, pack=_pack, unpack=_unpack)

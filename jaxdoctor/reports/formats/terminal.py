@@ -12,7 +12,16 @@ from rich.console import Console
 
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.screen import aside, checkpoints, counts, findings, machine, rollouts, signatures
+from jaxdoctor.reports.screen import (
+    aside,
+    bundles,
+    checkpoints,
+    counts,
+    findings,
+    machine,
+    rollouts,
+    signatures,
+)
 from jaxdoctor.reports.screen.lines import say
 from jaxdoctor.reports.wording import inert, summary, worst_first
 
@@ -21,6 +30,7 @@ PLAIN_WIDTH = 120
 
 ANSWER = (
     machine.tests,
+    bundles.draw,
     rollouts.verdicts,
     signatures.verdicts,
     findings.prescribed,
@@ -109,7 +119,7 @@ def _draw(report: Report, console: Console) -> None:
 
 def machine_only(report: Report) -> bool:
     """Whether nothing but the machine was looked at, so that it is the answer."""
-    return not (report.outcomes or report.checkpoints or report.signatures or report.tests)
+    return not (report.outcomes or report.checkpoints or report.signatures or report.tests or report.bundles)
 
 
 FORMAT = Format(write=_write, suffixes=(".txt",), accepts=(".log",), for_logs=True)

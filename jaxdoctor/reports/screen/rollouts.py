@@ -39,6 +39,7 @@ from jaxdoctor.reports.wording import (
     needs,
     precision,
     price,
+    recorded,
     scale,
     signed,
     worth_showing,
@@ -161,6 +162,8 @@ def _margin(outcome: Outcome, console: Console) -> None:
     else:
         console.print(margin, soft_wrap=True)
         labelled(console, "", words.strip())
+    if outcome.bundle is not None:
+        labelled(console, "bundle", recorded(outcome))
 
 
 def margin_bar(outcome: Outcome, console: Console) -> Text:

@@ -24,6 +24,7 @@ from jaxdoctor.reports.wording import (
     number,
     precision,
     price,
+    recorded,
     signed,
 )
 
@@ -58,6 +59,7 @@ def _rollout(outcome: Outcome) -> Markup:
             tag("p", meaning(outcome), "; ", needs(outcome), "."),
             *(tag("p", sentence) for sentence in behaviour.sentences(outcome)),
             tag("p", driven(outcome)),
+            *([tag("p", recorded(outcome), ".")] if outcome.bundle is not None else []),
             *(tag("p", sentence) for sentence in [*answers(outcome), *closed_loop(outcome)]),
         ]
     )

@@ -8,6 +8,7 @@ from jaxdoctor.facts.finding import Finding, Skipped
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import shortened
 from jaxdoctor.prescriptions.writers import WRITERS
+from jaxdoctor.reports.web.bundles import bundles
 from jaxdoctor.reports.web.markup import Cell, Markup, joined, path, table, tag
 from jaxdoctor.reports.web.rollouts import products, rollouts
 from jaxdoctor.reports.web.saved import checkpoints
@@ -29,6 +30,7 @@ def present(report: Report) -> Iterator[tuple[str, str, Draw]]:
         ("findings", "Findings", _findings, bool(report.findings)),
         ("set", "What to set", _prescription, report.prescription is not None),
         ("rollouts", "Rollouts", rollouts, bool(report.outcomes)),
+        ("bundles", "Bundles", bundles, bool(report.bundles)),
         ("products", "Products", products, bool(report.deliveries)),
         ("checkpoints", "Checkpoints", checkpoints, bool(report.checkpoints or report.series)),
         ("updates", "Updates", updates, bool(report.signatures)),

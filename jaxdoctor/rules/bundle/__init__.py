@@ -1,0 +1,1 @@
+"""Rules about a recorded failure that was replayed."""

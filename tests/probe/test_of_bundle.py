@@ -1,0 +1,131 @@
+"""`replay`: which replays a bundle gets, and what becomes of their answers."""
+
+import pytest
+
+from jaxdoctor.bundles.bundle import Failure
+from jaxdoctor.bundles.read import read
+from jaxdoctor.errors import UnreadableError, UsageError
+from jaxdoctor.facts.precision import F32, TF32
+from jaxdoctor.machine.judged import examine_machine
+from jaxdoctor.probe import of_bundle
+from jaxdoctor.probe.of_bundle import ReplayAsk, replay_bundle
+from jaxdoctor.reports.json_read import received
+from jaxdoctor.reports.json_written import written
+from tests.replay.failing import by_hand
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """What is here is asked for without starting JAX."""
+    found = examine_machine("rtx-4090", time_limit=20)
+    monkeypatch.setattr(of_bundle, "examine_machine", lambda **_: found)
+    return found
+
+
+def in_c(path, **changes):
+    return replay_bundle(ReplayAsk(bundle=str(path), engines=("c",), time_limit=60, **changes))
+
+
+def test_a_failure_that_repeats_fails_the_command(tmp_path):
+    report = in_c(by_hand(tmp_path))
+
+    assert report.exit_code(report.fail_on) == 1
+    (bundle,) = report.bundles
+    (run,) = bundle.runs
+    assert bundle.repeats(run)
+    assert [finding.code for finding in report.findings] == ["JD280"]
+
+
+def test_a_report_is_read_back(tmp_path):
+    report = in_c(by_hand(tmp_path, versions={"jax": "0.4.1", "mujoco": None}, settings={"JAX_X": "1"}))
+
+    document = written(report)
+    again = received(document)
+
+    assert again.bundles == report.bundles
+    assert again.bundles[0].differences["jax"][0] == "0.4.1"
+    assert again.bundles[0].differences["JAX_X"] == ("1", "unset")
+
+
+def test_what_cannot_be_used_is_one_error(tmp_path):
+    (tmp_path / "text").write_text("hello")
+    path = by_hand(tmp_path, model=None, files={}, subject="gone.xml")
+
+    with pytest.raises(UnreadableError, match="no bundle"):
+        in_c(tmp_path / "text")
+    with pytest.raises(UsageError, match=r"gone\.xml"):
+        in_c(path)
+    with pytest.raises(UsageError, match="no engine d"):
+        replay_bundle(ReplayAsk(bundle=str(path), engines=("d",)))
+
+
+def test_the_viewers_files_are_named(tmp_path):
+    report = in_c(by_hand(tmp_path), to_xml=str(tmp_path / "view"))
+
+    assert report.bundles[0].viewer == str(tmp_path / "view")
+    assert (tmp_path / "view" / "failing.xml").exists()
+
+
+def jobs(bundle, machine, **asked):
+    ask = ReplayAsk(bundle=str(bundle), **asked)
+    return list(of_bundle._Replaying(ask, read(bundle), machine, 1e9, None)._jobs())
+
+
+def test_by_default_it_is_replayed_as_it_failed(tmp_path, machine):
+    emulated = Failure(step=27, field="qacc", precision="tf32", emulated=True, bits=10, lanes=4)
+    (job,) = jobs(by_hand(tmp_path, failure=emulated), machine)
+    assert [(one.name, one.mantissa_bits) for one in job.plan.precisions] == [("tf32", 10)]
+
+    (job,) = jobs(by_hand(tmp_path, failure=Failure(step=27, field="qacc", precision="f64")), machine)
+    assert job.variables["JAX_ENABLE_X64"] == "1"
+
+    (job,) = jobs(by_hand(tmp_path, failure=Failure(step=27, field="qacc", precision="high")), machine)
+    assert job.variables["JAX_DEFAULT_MATMUL_PRECISION"] == "high"
+    assert job.plan.how == "high, on this machine"
+
+
+def test_precisions_share_a_program_and_other_engines_have_their_own(tmp_path, machine):
+    found = jobs(by_hand(tmp_path), machine, precisions=(TF32, F32), x64=True, engines=("c", "warp", "mjx"))
+
+    assert [job.subject for job in found] == [
+        "the emulation of tf32, f32",
+        "the replay at x64",
+        "the replay on this machine",
+        "the replay in C",
+        "the replay in Warp",
+    ]
+
+
+def test_no_flag_of_a_bundle_reaches_xla_but_that_for_fusion(tmp_path, machine, monkeypatch):
+    """`--xla_dump_to` in a stranger's file would write where it says."""
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    flags = f"--xla_dump_to=/tmp/x {of_bundle.WITHOUT_FUSION}"
+    failure = Failure(step=27, field="qacc", xla_flags=flags)
+
+    (job,) = jobs(by_hand(tmp_path, failure=failure), machine, engines=("mjx",))
+
+    assert of_bundle.WITHOUT_FUSION in job.variables["XLA_FLAGS"]
+    assert "dump" not in job.variables["XLA_FLAGS"]
+
+
+@pytest.mark.slow
+def test_probe_writes_a_bundle_and_a_fresh_process_sees_the_same_failure(tmp_path, monkeypatch):
+    """The hand of the packaged scenarios, judged for a card with TF32, and replayed from its file alone."""
+    from jaxdoctor.probe.ask import Ask
+    from jaxdoctor.probe.run import probe, scenario_ask
+
+    monkeypatch.chdir(tmp_path)
+    ask = scenario_ask(Ask(model="", subject="", bundle="hand.zip", cures=False), "hand")
+    probed = probe(ask, card="rtx-4090")
+    (outcome,) = probed.outcomes
+
+    report = replay_bundle(ReplayAsk(bundle="hand.zip"))
+
+    assert outcome.bundle.precision == "tf32 (emulated)"
+    (run,) = report.bundles[0].runs
+    assert (run.first_bad_step, run.first_bad_field) == (outcome.bundle.step, outcome.bundle.field)
+    assert (run.first_bad_step, run.first_bad_field) == (
+        outcome.as_delivered.first_bad_step,
+        outcome.as_delivered.first_bad_field,
+    )
+    assert received(written(probed)).outcomes[0].bundle == outcome.bundle
