@@ -35,6 +35,13 @@ ELSEWHERE = ("global_step", "pytorch_model_fsdp", "optimizer_")
 ACCELERATE = re.compile(r"random_states_\d+\.pkl")
 """What `accelerate` leaves beside weights that it saves without a config."""
 
+ACCELERATE_PART = re.compile(
+    r"((?:optimizer|scheduler|sampler|scaler|random_states|custom_checkpoint|dl_state_dict)(?:_\d+)?)"
+    r"\.(?:bin|pt|pkl)"
+)
+"""The rest of what `Accelerator.save_state` writes:
+https://github.com/huggingface/accelerate/blob/main/src/accelerate/checkpointing.py"""
+
 LOST_OPTIMIZER = "restore an older step; resumed from this one, training begins with a new optimizer"
 
 
@@ -106,13 +113,16 @@ def _weights(names: AbstractSet[str]) -> Iterator[MissingError]:
 
 
 def _optimizer(names: AbstractSet[str]) -> Iterator[MissingError]:
-    if STATE not in names or _elsewhere(names):
+    if _elsewhere(names) or any(name.startswith("optimizer") for name in names):
         return
-    optimizer = any(name.startswith("optimizer") for name in names)
-    if "scheduler.pt" in names and not optimizer:
-        yield MissingError(
-            "optimizer.pt is missing, and scheduler.pt says that it was saved", hint=LOST_OPTIMIZER
-        )
+    if STATE in names and "scheduler.pt" in names:
+        scheduler = "scheduler.pt"
+    elif any(map(ACCELERATE.fullmatch, names)) and "scheduler.bin" in names:
+        scheduler = "scheduler.bin"
+    else:
+        return
+    lost = scheduler.replace("scheduler", "optimizer")
+    yield MissingError(f"{lost} is missing, and {scheduler} says that it was saved", hint=LOST_OPTIMIZER)
 
 
 def _random_states(names: AbstractSet[str]) -> Iterator[MissingError]:

@@ -21,6 +21,8 @@ from jaxdoctor.storage.contents import Contents
 from jaxdoctor.storage.damage import MissingError, UnfinishedError, noted
 from jaxdoctor.storage.json_text import read_json, read_object
 from jaxdoctor.storage.model_folder import (
+    ACCELERATE,
+    ACCELERATE_PART,
     ADAPTER,
     ADAPTER_WEIGHTS,
     ARGUMENTS,
@@ -63,6 +65,9 @@ def _recognizes(found: Candidate) -> bool:
     if names & {STATE, ARGUMENTS, ADAPTER, *ADAPTER_WEIGHTS}:
         return True
     if any(name.endswith((INDEX, BINARY_INDEX)) or SHARD.fullmatch(name) for name in names):
+        return True
+    # Scripts of Diffusers keep networks in folders of their own beside these, each a checkpoint.
+    if any(map(ACCELERATE.fullmatch, names)) and not found.folders:
         return True
     return CONFIG in names and bool(_weights(names)) and _is_model(found.path)
 
@@ -183,8 +188,8 @@ def _configured(path: Path, names: set[str], budget: Budget, found: Tensors) -> 
 
 def _read_parts(path: Path, names: set[str], budget: Budget, found: Tensors) -> None:
     for name in sorted(names):
-        random = RANDOM.fullmatch(name)
-        part = TORCH_PARTS.get(name) or (random[1] if random else None)
+        other = RANDOM.fullmatch(name) or ACCELERATE_PART.fullmatch(name)
+        part = TORCH_PARTS.get(name) or (other[1] if other else None)
         if part is not None:
             _add_torch(path / name, budget, found, prefix=part, root=path)
         elif name.startswith(("global_step", "pytorch_model_fsdp", "optimizer_")):

@@ -16,7 +16,7 @@ from typing import Any
 from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.leaf import Leaf, Values
 from jaxdoctor.storage.budget import Budget
-from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, UnsupportedError
+from jaxdoctor.storage.damage import CorruptError, DamagedError, UnsupportedError
 from jaxdoctor.storage.elements import element
 from jaxdoctor.storage.files import open_regular
 from jaxdoctor.storage.msgpack.walker import Blob, Empty, Walker
@@ -96,7 +96,10 @@ class _Source:
 
 
 def _twice(path: Path, keys: Keys) -> Fault:
-    return HostileError(f"the key {'/'.join(keys)[:200]!r} stands twice").fault(path=str(path))
+    return CorruptError(
+        f"the key {'/'.join(keys)[:200]!r} stands twice, and Flax restores the last one alone",
+        hint="see what wrote it: no writer of a state does so; save it again from the state itself",
+    ).fault(path=str(path))
 
 
 def _told(keys: Keys, value: Any, source: _Source, tree: Tree) -> Any:

@@ -154,7 +154,7 @@ class Walker:
                 f"a value of {size} bytes begins {self.end - self.position} bytes before the end"
             )
         if kind == "text" and size <= SMALL:
-            return _Token(kind, self._take(size).decode("utf-8", "backslashreplace"))
+            return _Token(kind, self._text(size))
         blob = Blob(offset=self.position, size=size, extension=code)
         self.position += size
         return _Token(kind, blob)
@@ -165,7 +165,21 @@ class Walker:
             return token.value
         if token.kind in {"number", "constant"}:
             return str(token.value)
+        if token.kind == "blob" and isinstance(token.value, Blob) and token.value.size <= SMALL:
+            return self._content(token.value).decode("utf-8", "backslashreplace")
         raise CorruptError(f"a map has a {token.kind} as a key")
+
+    def _text(self, size: int) -> str:
+        start = self.position
+        try:
+            return self._take(size).decode()
+        except UnicodeDecodeError as error:
+            raise CorruptError(f"the text at byte {start} is no UTF-8, and Flax refuses the file") from error
+
+    def _content(self, blob: Blob) -> bytes:
+        """The bytes of a value that was skipped."""
+        with self.within(blob):
+            return self._take(blob.size)
 
     def _take(self, size: int) -> bytes:
         if self.position + size > self.end:

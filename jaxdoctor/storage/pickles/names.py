@@ -100,6 +100,7 @@ FORMER = {
     "jax.array:_reconstruct_array": "jax._src.array:_reconstruct_array",
     "jax._src.device_array:reconstruct_device_array": "jax._src.array:_reconstruct_array",
     "jax.interpreters.xla:reconstruct_device_array": "jax._src.array:_reconstruct_array",
+    "numpy._core._internal:_reconstruct": "numpy._core.multiarray:_reconstruct",
     "numpy.random:__RandomState_ctor": "numpy.random._pickle:__randomstate_ctor",
     "numpy.random._pickle:__RandomState_ctor": "numpy.random._pickle:__randomstate_ctor",
     "torch.tensor:_rebuild_from_type": "torch._tensor:_rebuild_from_type_v2",

@@ -208,7 +208,9 @@ def test_an_array_that_lies_is_one_fault(tmp_path, value, kind):
         (b"\x81\xa1a\xdd\xff\xff\xff\xff", "truncated-file"),
         (b"\x81\xa1a\xc6\xff\xff\xff\xff", "truncated-file"),
         (b"\x81\xa1a\xc9\xff\xff\xff\xff\x01", "truncated-file"),
-        (b"\x82\xa1a\x01\xa1a\x02", "hostile-content"),
+        (b"\x82\xa1a\x01\xa1a\x02", "corrupt-data"),
+        (b"\x81\xa2\xff\xfe\x01", "corrupt-data"),
+        (b"\x81\x91\x01\x02", "corrupt-data"),
         (b"\x81\xc1\x01", "corrupt-data"),
         (b"\x81\xa1a\x01trailing", "corrupt-data"),
     ],
@@ -265,3 +267,18 @@ def test_keys_of_jax_are_arrays_like_others(tmp_path):
     path.write_bytes(serialization.to_bytes({"key": jax.random.PRNGKey(0)}))
 
     assert [(leaf.dtype, leaf.shape) for leaf in read(path).leaves] == [("uint32", (2,))]
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (b"w", b"v"), (2.5, 0.5)])
+def test_keys_that_flax_takes(tmp_path, first, second):
+    """Numbers and bytes are keys to `msgpack_restore`; a text that is no UTF-8 is refused, as above."""
+    path = tmp_path / "a.msgpack"
+    path.write_bytes(serialization.msgpack_serialize({first: np.ones(3, np.float32), second: 5}))
+
+    checkpoint = read(path)
+
+    assert set(serialization.msgpack_restore(path.read_bytes())) == {first, second}
+    assert checkpoint.faults == ()
+    assert {leaf.path for leaf in checkpoint.leaves} == {
+        key.decode() if isinstance(key, bytes) else str(key) for key in (first, second)
+    }

@@ -276,3 +276,39 @@ def test_an_adapter_whose_config_is_no_whole_one(tmp_path, content):
 
     assert fault.kind == "truncated-file"
     assert str(fault.path).endswith("adapter_config.json")
+
+
+def accelerated(folder, *left_out):
+    """What `Accelerator.save_state` leaves; the fixture's parts of a Trainer are written by torch too."""
+    save_file({"layer.weight": np.ones((3, 4), np.float32)}, folder / "model.safetensors")
+    for name in ("optimizer", "scheduler"):
+        shutil.copy(FIXTURE / f"{name}.pt", folder / f"{name}.bin")
+    shutil.copy(FIXTURE / "rng_state.pth", folder / "random_states_0.pkl")
+    for name in left_out:
+        (folder / name).unlink()
+    return folder
+
+
+def test_a_folder_of_accelerate_is_one_checkpoint(tmp_path):
+    checkpoint = read(accelerated(tmp_path))
+
+    assert checkpoint.faults == ()
+    assert "optimizer/state/0/step" in leaves(checkpoint)
+
+
+def test_a_folder_of_accelerate_that_lost_its_optimizer(tmp_path):
+    (fault,) = read(accelerated(tmp_path, "optimizer.bin")).faults
+
+    assert fault.message == "optimizer.bin is missing, and scheduler.bin says that it was saved"
+
+
+def test_without_a_scheduler_nothing_says_that_there_was_an_optimizer(tmp_path):
+    assert read(accelerated(tmp_path, "optimizer.bin", "scheduler.bin")).faults == ()
+
+
+def test_networks_in_folders_beside_are_checkpoints_themselves(tmp_path):
+    """As scripts of Diffusers save them."""
+    folder = accelerated(tmp_path, "model.safetensors")
+    (folder / "unet").mkdir()
+
+    assert not knows(READER, folder)

@@ -44,6 +44,22 @@ def test_a_pickled_dictionary_inside(tmp_path):
     assert [(leaf.path, leaf.dtype) for leaf in checkpoint.leaves] == [("w", "float32"), ("b", "int32")]
 
 
+def test_objects_that_python_2_saved(tmp_path):
+    """The NumPy of that time called the function that begins an array by another name."""
+    path = tmp_path / "objects.npy"
+    np.save(path, np.array([None, 1], dtype=object), allow_pickle=True)
+    old = b"cnumpy.core._internal\n_reconstruct\n"
+    content = path.read_bytes()
+    start = content.index(b"\n") + 1
+    array = pickle.dumps(np.array([None, 1], dtype=object), protocol=0)
+    first = array[: array.index(b"_reconstruct\n") + len(b"_reconstruct\n")]
+    path.write_bytes(content[:start] + array.replace(first, old, 1))
+
+    checkpoint = read(path)
+
+    assert not [fault for fault in checkpoint.faults if fault.kind == "hostile-content"]
+
+
 def test_a_hostile_pickle_inside(tmp_path):
     """The same place may hold a payload."""
     path = tmp_path / "params.npy"
