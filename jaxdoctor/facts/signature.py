@@ -330,6 +330,9 @@ class Recorded:
     compiled: tuple[bool, ...] = ()
     """Of every call that was really made: whether XLA compiled."""
 
+    missed: tuple[str | None, ...] = ()
+    """Of every call that was really made: why JAX says that it traced it anew; None: it did not."""
+
     counted: bool = False
     """Whether the user asked for compiles to be counted."""
 
@@ -350,6 +353,9 @@ class Recompile:
     fix: str | None = None
     certain: bool = False
     """It happens at every call, and not only if the step is jitted in one way or its data are such."""
+
+    once: bool = False
+    """It happens at one call alone, whatever the data are."""
 
 
 @dataclass(frozen=True, kw_only=True)

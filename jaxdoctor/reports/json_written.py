@@ -560,6 +560,7 @@ def _recorded(call: Recorded | None) -> dict[str, Any] | None:
         "kind": call.kind,
         "calls": call.calls,
         "others": call.others,
+        "missed": call.missed,
         "compiled": call.compiled,
     }
 

@@ -90,7 +90,13 @@ def call_told(call: Recorded) -> str:
         return stated
     made = len(call.compiled)
     which = [str(index + 1) for index, compiled in enumerate(call.compiled) if compiled]
-    return f"{stated}; of {made} made, {len(which)} compiled: {', '.join(which) or 'none'}"
+    missed = [str(index + 1) for index, why in enumerate(call.missed) if why is not None]
+    log = "" if call.kind != "jit" else f"; JAX's log of cache misses {_agrees(which, missed)}"
+    return f"{stated}; of {made} made, {len(which)} compiled: {', '.join(which) or 'none'}{log}"
+
+
+def _agrees(compiled: list[str], missed: list[str]) -> str:
+    return "agrees" if compiled == missed else f"has {', '.join(missed) or 'none'}"
 
 
 def parts_told(signature: Signature) -> str:

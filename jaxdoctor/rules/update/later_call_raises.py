@@ -50,5 +50,15 @@ def later_call_raises(signature: Signature) -> Hits:
             "leaves": changed,
             "setting": signature.setting,
         },
-        fix="return the state with the structure, shapes and dtypes that came in",
+        fix=_fix(signature),
     )
+
+
+def _fix(signature: Signature) -> str | None:
+    """The cures of what changed before the call, if under all of them no call raised any more."""
+    cures = [leaf.cure for leaf in signature.drifting]
+    if not cures or any(cure is None or "settles" not in cure.tried for cure in cures):
+        return None
+    texts = dict.fromkeys(cure.text for cure in cures if cure is not None and not cure.follows)
+    first = next(cure for cure in cures if cure is not None)
+    return f"{'; '.join(texts)} ({first.tried})" if texts else None

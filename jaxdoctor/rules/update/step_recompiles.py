@@ -14,9 +14,11 @@ def step_recompiles(signature: Signature) -> Hits:
     ## What it saw
 
     A static field of the state that a call changes, or a Python number in an Equinox module, which
-    `eqx.filter_jit` takes for static; of a script that was run, data of another shape in a later call, and,
-    with `--calls`, calls at which XLA compiled though nothing in their types asked for it. Leaves that lose
-    or gain JAX's weak type are weak-type-drifts.
+    `eqx.filter_jit` takes for static; of a script that was run, data of another shape in a later call, a
+    static argument with another value, a function that is made anew at each call, and calls at which XLA
+    compiled though nothing in their types asked for it, with what JAX's own log of cache misses says of
+    them. An argument that comes with another sharding in the second call is a note: it happens once.
+    Leaves that lose or gain JAX's weak type are weak-type-drifts.
 
     ## Why it matters
 
@@ -25,7 +27,8 @@ def step_recompiles(signature: Signature) -> Hits:
 
     ## What to do
 
-    Make a counter an array, `jnp.int32(0)`. Drop or pad the last batch.
+    Make a counter an array, `jnp.int32(0)`. Drop or pad the last batch. Define and jit the step once, before
+    the loop, and give numbers that change as arguments that are not static.
 
     ## Example
 
@@ -45,5 +48,5 @@ def step_recompiles(signature: Signature) -> Hits:
             message=f"{each.cause}{signature.context}",
             evidence={"leaf": each.leaf, "setting": signature.setting},
             fix=each.fix,
-            severity=Severity.ERROR if each.certain else None,
+            severity=Severity.ERROR if each.certain else Severity.NOTE if each.once else None,
         )

@@ -258,6 +258,20 @@ def _fixed(call: Called, names: Sequence[str]) -> set[int]:
     return found
 
 
+def static_values(call: Called) -> dict[str, Any]:
+    """The arguments of a jitted function that its options call static, by their names."""
+    names = names_of(call.function, len(call.args))
+    numbers = call.options.get("static_argnums", ())
+    positions = {numbers} if isinstance(numbers, int) else set(numbers or ())
+    named = _static_names(call)
+    found = {
+        name: call.args[index]
+        for index, name in enumerate(names)
+        if index in positions or index - len(call.args) in positions or name in named
+    }
+    return found | {name: value for name, value in call.keywords.items() if name in named}
+
+
 def _static_names(call: Called) -> set[str]:
     words = call.options.get("static_argnames", ())
     return {words} if isinstance(words, str) else set(words or ())

@@ -19,10 +19,12 @@ import jax
 from jaxdoctor.facts.signature import Signature
 from jaxdoctor.programs.authors import JAX_FOLDERS, is_users, shorten
 from jaxdoctor.programs.named import first_line
+from jaxdoctor.updates.trace.anew import differ
 from jaxdoctor.updates.trace.callers import whence
-from jaxdoctor.updates.trace.calls import Called, of_call, of_loop
+from jaxdoctor.updates.trace.calls import Called, of_call, of_loop, static_values
 from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.flow import Flow, Key, Seen, arguments_of
+from jaxdoctor.updates.trace.misses import Misses, reason
 from jaxdoctor.updates.trace.run import sign
 from jaxdoctor.updates.trace.target import Traced
 
@@ -59,6 +61,18 @@ class Entry:
     """Of every call that was really made: whether XLA compiled."""
 
     looked: bool = False
+    missed: list[str | None] = field(default_factory=list)
+    """Of every call that was really made: why JAX says that it traced it anew; None: it did not."""
+
+    first: Called | None = None
+    """The first call, with the types of its arrays."""
+
+    later: tuple[int, Called] | None = None
+    """The first call, with its number, of another function or with other static arguments."""
+
+    odd: Called | None = None
+    """The first call whose data have other types."""
+
     shapes: list[tuple[str, ...]] = field(default_factory=list)
     """Of every call: the types of its arguments that are no state."""
 
@@ -77,6 +91,11 @@ class Entry:
         leaves = len(self.signature.leaves) if self.signature else 0
         comes_back = self.subject is not None and bool(self.subject.seen)
         return self.learns, self.depth == 0 and self.learns, self.kind == "loop", comes_back, leaves
+
+    @property
+    def own_name(self) -> str:
+        """Its function's name, as JAX has it."""
+        return getattr(self.first.function, "__name__", self.name) if self.first is not None else self.name
 
     @property
     def place(self) -> str:
@@ -99,7 +118,7 @@ class Recorder:
         """Calls of jitted functions and loops, whatever they return."""
 
         self._wanted, self._calls, self._found = wanted, calls, found
-        self._flow = Flow()
+        self._flow, self._misses = Flow(), Misses()
         self._depth = self._loops = 0
         self._busy = False
 
@@ -120,6 +139,12 @@ class Recorder:
         if self._busy or self._depth:
             return jitted.real(*args, **keywords)
         entry = self._met(jitted, args, keywords, sys._getframe(2))  # noqa: SLF001 (the only way to the caller)
+        if entry.calls and entry.first is not None and jitted.kind == "jit":
+            now = Called(jitted.real, jitted.function, jitted.kind, jitted.options, args, keywords)
+            if entry.later is None and is_another(entry.first, now):
+                entry.later = entry.calls + 1, now.without_arrays()
+            if entry.odd is None and _types(entry, args, keywords) != entry.shapes[0]:
+                entry.odd = now.without_arrays()
         return self._made(entry, jitted.real, args, keywords)
 
     def lowered(self, jitted: Jitted, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
@@ -142,10 +167,10 @@ class Recorder:
         entry = self._entry(jitted.function, jitted.kind, frame)
         if not entry.looked:
             entry.looked = True
-            call = Called(jitted.real, jitted.function, jitted.kind, jitted.options, args, keywords)
+            call = Called(jitted.judged, jitted.function, jitted.kind, jitted.options, args, keywords)
             self._look(entry, call)
             with contextlib.suppress(TypeError, ValueError):
-                entry.call = call.without_arrays()
+                entry.call = entry.first = call.without_arrays()
         return entry
 
     def _made(self, entry: Entry, real: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
@@ -158,10 +183,11 @@ class Recorder:
         done = self._calls or ENOUGH_CALLS - 1
         if self._ends(entry) and entry.calls > done:
             raise Stop
-        before = len(compiles())
+        before, told = len(compiles()), len(self._misses.messages)
         with self._within():
             out = real(*args, **keywords)
         entry.compiled.append(len(compiles()) > before)
+        entry.missed.append(reason(self._misses.messages[told:], entry.own_name))
         if entry.calls < MOST_FOLLOWED:
             self._flow.returned(entry.place, out)
         if self._ends(entry) and self._calls and entry.calls >= self._calls:
@@ -273,7 +299,8 @@ class Recorder:
             wrapped = loops[name](real) if name in loops else self._factory(real, name.replace("pjit", "jit"))
             setattr(module, name, wrapped)
         try:
-            yield
+            with self._misses.listening():
+                yield
         finally:
             for module, name, real in kept:
                 setattr(module, name, real)
@@ -288,7 +315,12 @@ class Recorder:
                 return functools.partial(make, **options)
             made = real(*given, **options)
             function = given[0] if given else options.get("fun", options.get("f"))
-            return Jitted(self, made, function, kind, options) if callable(made) else made
+            if not callable(made):
+                return made
+            jitted = Jitted(self, made, function, kind, options)
+            # Where compiles are counted, a twin is judged: what was traced before would hide a miss.
+            jitted.judged = _twin(real, function, options) if self._calls and kind == "jit" else made
+            return jitted
 
         return make
 
@@ -358,6 +390,7 @@ class Jitted:
         self, recorder: Recorder, real: Any, function: Any, kind: str, options: Mapping[str, Any]
     ) -> None:
         self.real, self.function, self.kind, self.options = real, function, kind, options
+        self.judged = real
         self._recorder = recorder
         with contextlib.suppress(AttributeError, TypeError):
             functools.update_wrapper(self, function)
@@ -434,6 +467,24 @@ class _Finder(importlib.abc.MetaPathFinder):
 
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
+
+
+def _twin(real: Callable[..., Any], function: Any, options: Mapping[str, Any]) -> Any:
+    """The same function jitted apart from the script's own: what is traced of one is new to the other."""
+
+    @functools.wraps(function)
+    def same(*args: Any, **keywords: Any) -> Any:
+        return function(*args, **keywords)
+
+    return real(same, **{name: value for name, value in options.items() if name not in {"fun", "f"}})
+
+
+def is_another(first: Called, now: Called) -> bool:
+    """Whether a later call is of another function, or has other static arguments."""
+    before, after = static_values(first), static_values(now)
+    return first.function is not now.function or any(
+        name in before and differ(before[name], value) for name, value in after.items()
+    )
 
 
 def _pjit() -> list[tuple[Any, str, Any]]:

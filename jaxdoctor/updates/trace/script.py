@@ -18,6 +18,7 @@ from jaxdoctor.facts.signature import Recompile, Recorded, Signature
 from jaxdoctor.programs.authors import is_users, shorten
 from jaxdoctor.programs.named import first_line
 from jaxdoctor.updates.script_plan import ScriptPlan
+from jaxdoctor.updates.trace.anew import dropped, of_later, unforeseen
 from jaxdoctor.updates.trace.record import Entry, Recorder, Stop
 from jaxdoctor.updates.trace.statics import of_shapes
 from jaxdoctor.workers.progress import Progress
@@ -190,30 +191,29 @@ def _signature(plan: ScriptPlan, recorder: Recorder, entry: Entry, ending: Endin
         calls=entry.calls,
         others=tuple(others[:MOST_OTHERS]),
         compiled=tuple(entry.compiled),
+        missed=tuple(entry.missed),
         counted=plan.calls is not None,
     )
-    names = entry.subject.data if entry.subject is not None else ()
-    causes = (*entry.signature.recompiles, *of_shapes(entry.shapes, names, entry.compiled))
     return replace(
         entry.signature,
         target=plan.subject,
         call=recorded,
         notes=tuple(_notes(entry, ending)),
-        recompiles=causes or tuple(_unforeseen(entry)),
+        recompiles=tuple(_recompiles(entry)),
     )
 
 
-def _unforeseen(entry: Entry) -> Iterator[Recompile]:
-    """Compiles that were counted and that neither the state's types nor the data's asked for."""
+def _recompiles(entry: Entry) -> Iterator[Recompile]:
+    """Causes of compiles: those of the types, then those of the calls, then what was counted beyond them."""
     assert entry.signature is not None
-    expected = (entry.signature.rounds or 0) + 1
-    late = [str(index + 1) for index, compiled in enumerate(entry.compiled) if compiled and index >= expected]
-    if late and entry.signature.rounds is not None and entry.kind != "loop":
-        yield Recompile(
-            cause=f"XLA compiled at call {', '.join(late)} too, though the types had settled",
-            fix="JAX_EXPLAIN_CACHE_MISSES=1 python "
-            f"{entry.file} says what differs: often a static argument or a function made anew",
-        )
+    names = entry.subject.data if entry.subject is not None else ()
+    fix = dropped(entry.first, entry.odd) if entry.first is not None and entry.odd is not None else None
+    causes = [*entry.signature.recompiles, *of_shapes(entry.shapes, names, entry.compiled, fix)]
+    if entry.first is not None and entry.later is not None:
+        causes += of_later(entry.first, *entry.later)
+    yield from causes
+    if not causes and entry.signature.rounds is not None and entry.kind != "loop":
+        yield from unforeseen(entry.compiled, entry.missed, expected=entry.signature.rounds + 1)
 
 
 def _notes(entry: Entry, ending: Ending | None) -> Iterator[str]:

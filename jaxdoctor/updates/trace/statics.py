@@ -172,7 +172,10 @@ def is_filter_jit(update: Any) -> bool:
 
 
 def of_shapes(
-    shapes: Sequence[tuple[str, ...]], names: Sequence[str], compiled: Sequence[bool]
+    shapes: Sequence[tuple[str, ...]],
+    names: Sequence[str],
+    compiled: Sequence[bool],
+    fix: str | None = None,
 ) -> Iterator[Recompile]:
     """The first call whose data have other types than those of the first.
 
@@ -180,6 +183,7 @@ def of_shapes(
         shapes: of every call, the types of its data.
         names: of the data.
         compiled: of every call that was made, whether XLA compiled.
+        fix: what was tried and saves the compile.
     """
     first = shapes[0] if shapes else ()
     index = next((at for at, types in enumerate(shapes) if types != first), None)
@@ -191,5 +195,5 @@ def of_shapes(
     yield Recompile(
         leaf=name,
         cause=f"call {index + 1} has {name} as {after}, call 1 as {before}: {counted}",
-        fix="drop the last batch where it is smaller, or pad it to the size of the others",
+        fix=fix,
     )
