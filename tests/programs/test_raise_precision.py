@@ -1,6 +1,9 @@
 """Some products at HIGHEST, and everything else as it stood: seen in the lowered program."""
 
 import re
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +11,14 @@ import numpy as np
 import pytest
 
 from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.programs import jax_internals
+from jaxdoctor.programs.authors import place_of
+from jaxdoctor.programs.emulate import emulate
+from jaxdoctor.programs.products import is_product
+from jaxdoctor.programs.raise_precision import HIGHEST, names
 from jaxdoctor.remedies import raise_precision
+
+CONSTANTS = ("stablehlo.constant", "stablehlo.broadcast_in_dim")
 
 X = jnp.linspace(0.0, 1.0, 64).reshape(8, 8)
 
@@ -134,41 +144,129 @@ def test_a_site_that_is_not_there_is_named_with_those_that_are():
     assert place(first) in caught.value.hint
 
 
-@pytest.mark.slow
-def test_one_product_of_mjx_on_the_humanoid():
-    """The mass matrix's product, by the name that a probe gives it."""
-    from importlib.util import find_spec
-    from pathlib import Path
+def products(function, *args):
+    """Place and precision of every product, in program order, the same program's only once."""
+    seen = set()
 
-    import mujoco
-    from mujoco import mjx
+    def walk(jaxpr):
+        if id(jaxpr) in seen:
+            return
+        seen.add(id(jaxpr))
+        for eqn in jaxpr.eqns:
+            if is_product(eqn):
+                yield place_of(eqn), eqn.params["precision"]
+            for inner in jax_internals.inner_jaxprs(eqn):
+                yield from walk(inner)
 
-    from jaxdoctor.programs.emulate import emulate
+    return list(walk(jax.make_jaxpr(function)(*args).jaxpr))
 
+
+def assert_only(site, function, *args, wrap=lambda function: function):
+    """Of all products those of the site, and no other, are at HIGHEST after it; nothing else differs.
+
+    In the lowered text as many products change as have changed in the program, and nothing else.
+    """
+    plain, raised = wrap(function), wrap(raise_precision(function, sites=[site]))
+    before, after = products(plain, *args), products(raised, *args)
+    assert [place for place, _ in after] == [place for place, _ in before]
+    changed = {place for (place, old), (_, new) in zip(before, after, strict=True) if old != new}
+    assert changed
+    assert all(names(site, place) for place in changed)
+    assert {new for place, new in after if names(site, place)} == {HIGHEST}
+    texts = [jax.jit(each).lower(*args).as_text() for each in (plain, raised)]
+    assert operations(texts[0]) == operations(texts[1])
+    assert marks(texts[1]) > marks(texts[0])
+    return marks(texts[1]) - marks(texts[0])
+
+
+def operations(text):
+    """How often each occurs, but for constants, which may stand elsewhere."""
+    found = Counter(re.findall(r"stablehlo\.\w+", text))
+    return {name: times for name, times in found.items() if name not in CONSTANTS}
+
+
+def marks(text):
+    return text.count("precision = [HIGHEST, HIGHEST]")
+
+
+def mjx_humanoid():
+    mujoco = pytest.importorskip("mujoco")
+    mjx = pytest.importorskip("mujoco.mjx")
     shipped = Path(find_spec("mujoco.mjx").submodule_search_locations[0]) / "test_data"
     model = mujoco.MjModel.from_xml_path(str(shipped / "humanoid" / "humanoid.xml"))
-    parameters, data = mjx.put_model(model, impl="jax"), mjx.make_data(model, impl="jax")
-    batch = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), data)
-    step = jax.vmap(mjx.step, in_axes=(None, 0))
+    data = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), mjx.make_data(model, impl="jax"))
+    return jax.vmap(mjx.step, in_axes=(None, 0)), mjx.put_model(model, impl="jax"), data
+
+
+def brax_step():
+    """A step of Brax's reacher with the action of a policy of Brax's."""
+    envs = pytest.importorskip("brax.envs")
+    networks = pytest.importorskip("brax.training.networks")
+    env = envs.get_environment("reacher", backend="positional")
+    policy = networks.make_policy_network(env.action_size, env.observation_size, hidden_layer_sizes=(16,))
+    weights = policy.init(jax.random.key(0))
+    states = jax.vmap(env.reset)(jax.random.split(jax.random.key(1)))
+
+    def step(weights, state):
+        action = jnp.tanh(policy.apply(None, weights, state.obs))
+        return env.step(state, action)
+
+    return jax.vmap(step, in_axes=(None, 0)), weights, states
+
+
+@pytest.mark.slow
+def test_one_product_of_mjx_on_the_humanoid():
+    """The first that a matrix unit computes, by the name that a probe gives it."""
+    step, parameters, batch = mjx_humanoid()
     site = emulate(step, parameters, batch).sites[0].place
 
-    before = precisions(step, parameters, batch)
-    after = precisions(raise_precision(step, sites=[site]), parameters, batch)
+    assert assert_only(site, step, parameters, batch) == 1
 
-    changed = [index for index, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    assert changed
-    assert {after[index] for index in changed} == {"HIGHEST"}
-    assert len(changed) < len(before)
+
+@pytest.mark.slow
+# Brax says of its own physics that MJX's is maintained.
+@pytest.mark.filterwarnings("ignore:Brax System:UserWarning", "ignore:Accessing:DeprecationWarning")
+def test_the_policy_of_a_brax_step_and_none_of_its_physics():
+    step, weights, states = brax_step()
+    places = {place for place, _ in products(step, weights, states)}
+    assert any("brax/" in place and "flax/" not in place for place in places)
+
+    assert assert_only("flax/linen/linear.py", step, weights, states) == 2
+
+
+def flax_network():
+    linen = pytest.importorskip("flax.linen")
+    network = linen.Sequential([linen.Dense(16), linen.relu, linen.Dense(4)])
+    return network.apply, network.init(jax.random.key(0), X), X
 
 
 def test_a_flax_network_layer_by_layer():
     """Its layers share a line of the library, so they are raised together."""
-    from flax import linen
+    apply, variables, x = flax_network()
 
-    network = linen.Sequential([linen.Dense(16), linen.relu, linen.Dense(4)])
-    variables = network.init(jax.random.key(0), X)
+    assert assert_only("flax/linen/linear.py", apply, variables, x) == 2
+    raised = raise_precision(apply, sites=["flax/linen/linear.py"])
+    np.testing.assert_allclose(raised(variables, x), apply(variables, x), rtol=1e-6)
 
-    raised = raise_precision(network.apply, sites=["flax/linen/linear.py"])
 
-    assert precisions(raised, variables, X) == ["HIGHEST", "HIGHEST"]
-    np.testing.assert_allclose(raised(variables, X), network.apply(variables, X), rtol=1e-6)
+def scanned(x):
+    return jax.lax.scan(lambda carry, _: (first(second(carry)), None), x, None, length=3)[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "wrap", "raised"),
+    [
+        (scanned, lambda f: f, 1),
+        (both, jax.vmap, 1),
+        # The product itself, whose cosine the derivative takes, and one for each of its two factors.
+        (both, lambda f: jax.grad(lambda x: f(x).sum()), 3),
+        (both, lambda f: jax.value_and_grad(lambda x: f(x).sum()), 3),
+        (both, lambda f: jax.grad(lambda x: jax.checkpoint(f)(x).sum()), 3),
+        (scanned, lambda f: jax.vmap(jax.grad(lambda x: f(x).sum())), 3),
+    ],
+    ids=["scan", "vmap", "grad", "value-and-grad", "remat", "vmap-of-grad-of-scan"],
+)
+def test_under_transformations_only_the_named_products_and_their_derivatives_change(function, wrap, raised):
+    x = jnp.stack([X, X]) if wrap is jax.vmap or "vmap" in wrap.__code__.co_names else X
+
+    assert assert_only(place(second), function, x, wrap=wrap) == raised
