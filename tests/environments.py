@@ -1,142 +1,64 @@
-"""Environments of every style for the tests, small enough to compile in a moment."""
+"""Environments and deliveries, built in a line each."""
 
-CODE = '''
-from typing import NamedTuple
+from jaxdoctor.facts.environment import Accelerator, Environment, Software
+from jaxdoctor.machine.card import card_named
+from jaxdoctor.machine.expected import deliveries_of_card
 
-import jax
-import jax.numpy as jnp
+VERSIONS = {
+    "python": "3.12.4",
+    "jax": "0.10.2",
+    "jaxlib": "0.10.2",
+    "mujoco": "4.0.0",
+    "mujoco-mjx": "3.17.0",
+}
 
-
-class State(NamedTuple):
-    data: jax.Array
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    info: dict
-
-
-class Point:
-    """A mass on a line, as Brax and Playground have environments."""
-
-    action_size = 1
-    dt = 0.1
-
-    def reset(self, key):
-        return self.state(jax.random.uniform(key, (2,)), {"steps": jnp.float32(0)})
-
-    def step(self, state, action):
-        place, speed = state.data
-        after = jnp.stack([place + self.dt * speed, speed + self.dt * action[0]])
-        return self.state(after, {"steps": state.info["steps"] + 1})
-
-    def state(self, data, info):
-        return State(data, self.seen(data), 1 - jnp.abs(data[0]), jnp.abs(data[0]) > 9, info)
-
-    def seen(self, data):
-        return data
+CPU = Accelerator(name="cpu", platform="cpu", market="CPU", tf32=False)
 
 
-class Blind(Point):
-    """It goes NaN in its physics once it has moved for a while, and nobody resets it."""
-
-    def step(self, state, action):
-        after = super().step(state, action)
-        bad = after.info["steps"] > 5
-        data = jnp.where(bad, jnp.nan, after.data)
-        return after._replace(data=data, obs=data)
-
-
-class Masked(Blind):
-    """The same with an end of the episode where it is NaN."""
-
-    def step(self, state, action):
-        after = super().step(state, action)
-        return after._replace(done=jnp.isnan(after.data).any())
+def accelerator(name):
+    card = card_named(name)
+    return Accelerator(
+        name=name,
+        platform=card.platform,
+        card=name,
+        compute_capability=card.compute_capability,
+        market=card.market,
+        fp64_ratio=card.fp64_ratio,
+        tf32=card.tf32,
+    )
 
 
-class Huge(Point):
-    """What it shows of its place is large."""
-
-    def seen(self, data):
-        return data * jnp.array([1e5, 1.0])
-
-
-class Choice:
-    """As gymnax has environments: one of three pushes."""
-
-    num_actions = 3
-
-    def reset_env(self, key, params):
-        place = jax.random.normal(key)
-        return jnp.stack([place, 0.0]), place
-
-    def step_env(self, key, state, action, params):
-        place = state + params["push"] * (action - 1)
-        return jnp.stack([place, 1.0]), place, -jnp.abs(place), jnp.abs(place) > 5, {}
-
-    def reset(self, key, params):
-        return self.reset_env(key, params)
-
-    def step(self, key, state, action, params):
-        raise RuntimeError("it would reset by itself")
+def environment(card="rtx-4090", *, versions=None, **fields):
+    """A healthy machine with that card, or with "cpu" alone, and what is changed about it."""
+    return Environment(
+        accelerator=CPU if card == "cpu" else accelerator(card),
+        **{
+            "cpu_cores": 16,
+            "cpu_threads": 16,
+            "platform": "Linux-x86_64",
+            "versions": VERSIONS | (versions or {}),
+        }
+        | fields,
+    )
 
 
-class Resets(Point):
-    def reset(self, key):
-        state = super().reset(key)
-        return state._replace(info={**state.info, "first_obs": state.obs})
+def software(*, versions=None, **fields):
+    """Packages that fit one another, and what is changed about them."""
+    return Software(versions=VERSIONS | (versions or {}), **fields)
 
 
-class Batch(Point):
-    def reset(self, key):
-        return jax.vmap(super().reset)(jax.random.split(key, 3))
+def deliveries(card="rtx-4090", jaxlib="0.10.2", **fields):
+    """What that card would deliver with that jaxlib."""
+    return deliveries_of_card(card_named(card), jaxlib, **fields)
 
 
-class Floats(Point):
-    def step(self, state, action):
-        after = super().step(state, action)
-        return after._replace(reward=float(after.reward))
+def shown(finding):
+    """A finding as the example of its rule's page shows it."""
+    return f"{finding.code} {finding.severity.word} {finding.name}: {finding.message}"
 
 
-class Forgets(Point):
-    def step(self, state, action):
-        return super().step(state, action)._replace(info={})
-
-
-class Prints(Point):
-    def step(self, state, action):
-        jax.debug.print("{}", action)
-        return super().step(state, action)
-
-
-class Sizeless(Point):
-    action_size = None
-
-
-def point():
-    return Point()
-
-
-def choice():
-    return Choice(), {"push": 0.1}
-
-
-def prints():
-    print("hello")
-    return Point()
-
-
-def raises():
-    raise ValueError("no such robot")
-
-
-def number():
-    return 3
-
-
-def model():
-    import mujoco
-
-    body = "<body><joint type='hinge' axis='0 1 0'/><geom size='.1'/></body>"
-    return mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
-'''
+def only(rule, fact):
+    """The single finding of a rule in a fact. Its page's example looks like it."""
+    (finding,) = rule.judge(fact)
+    assert f"```text {shown(finding)} ```" in " ".join(rule.page.split()), shown(finding)
+    return finding

@@ -7,7 +7,7 @@ import pytest
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.rollouts.environments import make
 from jaxdoctor.rollouts.sources.environment import environment_named
-from tests.environments import CODE
+from tests.steppable import CODE
 
 
 @pytest.fixture
