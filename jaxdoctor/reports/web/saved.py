@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding, Severity
 from jaxdoctor.facts.histories import History, histories
+from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted
 from jaxdoctor.reports.web.counter_chart import COLOURS, counter_chart
 from jaxdoctor.reports.web.markup import Cell, Markup, figure, joined, path, table, tag
-from jaxdoctor.reports.wording import dtypes, in_bytes, number, percent, replayable
+from jaxdoctor.reports.wording import DASH, dtypes, extreme, in_bytes, number, percent, replayable
 
 
 def checkpoints(report: Report) -> Markup:
@@ -22,6 +23,8 @@ def checkpoints(report: Report) -> Markup:
         headings = ("checkpoint", "format", "step", "leaves", "on disk", "read", "dtypes by role")
         rows = map(_checkpoint, report.checkpoints)
         parts.append(table(headings, rows, numbers="llrrrrl", name="Checkpoints"))
+    if report.with_leaves:
+        parts += [_leaves(checkpoint) for checkpoint in report.checkpoints]
     if (line := replayable(report)) is not None:
         parts.append(tag("p", line))
     return joined(parts)
@@ -36,6 +39,36 @@ def _checkpoint(checkpoint: Checkpoint) -> tuple[Cell, ...]:
         (in_bytes(checkpoint.bytes_total), checkpoint.bytes_total),
         (in_bytes(checkpoint.bytes_read), checkpoint.bytes_read),
         dtypes(checkpoint),
+    )
+
+
+def _leaves(checkpoint: Checkpoint) -> Markup:
+    """Every leaf of one checkpoint with what was seen of its values."""
+    headings = ("leaf", "dtype", "shape", "role", "minimum", "maximum", "zeros", "not finite")
+    heading = tag("h3", "Leaves of ", tag("code", checkpoint.path))
+    rows = map(_leaf, checkpoint.leaves)
+    return tag(
+        "article", heading, table(headings, rows, numbers="llllrrrr", name=f"Leaves of {checkpoint.path}")
+    )
+
+
+def _leaf(leaf: Leaf) -> tuple[Cell, ...]:
+    fixed = (
+        path(leaf.path),
+        leaf.dtype,
+        "x".join(map(str, leaf.shape)) or "scalar",
+        leaf.role.value,
+    )
+    seen = leaf.statistics
+    if seen is None:
+        return (*fixed, DASH, DASH, DASH, DASH)
+    zeros = percent(seen.zeros / seen.sampled) if seen.sampled else DASH
+    return (
+        *fixed,
+        (extreme(seen.minimum), seen.minimum),
+        (extreme(seen.maximum), seen.maximum),
+        (zeros, seen.zeros),
+        (number(seen.nonfinite), seen.nonfinite),
     )
 
 

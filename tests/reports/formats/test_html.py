@@ -16,6 +16,7 @@ from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
+from jaxdoctor.facts.statistics import Statistics
 from jaxdoctor.reports.formats.html import FORMAT
 from jaxdoctor.reports.web.counter_chart import counter_chart
 from jaxdoctor.reports.web.horizon_chart import horizon_chart
@@ -206,3 +207,23 @@ def test_a_counter_that_is_nan_is_drawn_and_not_computed_with():
     text = page(replace(EMPTY, series=(Series(path="run", checkpoints=saved),)))
 
     assert 'cy="nan"' not in text
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_leaves_where_they_are_asked_for(wanted):
+    """With dtype, shape, role, extremes, zeros and what is not finite; names are still no markup."""
+    seen = Statistics(size=8, seen=8, sampled=8, zeros=2, minimum=-0.25, maximum=1.5, nan=3)
+    leaves = (
+        Leaf(path="net/<b>kernel", dtype="bfloat16", shape=(2, 4), role=Role.PARAMETER, statistics=seen),
+        Leaf(path="unread", dtype="int32", shape=()),
+    )
+    saved = Checkpoint(path="run/7", format="orbax", leaves=leaves)
+    report = Report(
+        command="scan-checkpoint", subject="run", examined=1, checkpoints=(saved,), with_leaves=wanted
+    )
+    drawn = page(report)
+
+    cells = re.sub(r"<wbr ?/?>", "", drawn)
+    for text in ("net/&lt;b&gt;kernel", ">bfloat16<", ">2x4<", ">-0.25<", ">1.5<", ">25 %<", ">scalar<"):
+        assert (text in cells) is wanted
+    assert Tags(drawn).open == []
