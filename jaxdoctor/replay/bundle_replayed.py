@@ -21,7 +21,8 @@ from jaxdoctor.replay.plan import Lane, ReplayPlan
 from jaxdoctor.replay.sweep import lane_of
 from jaxdoctor.replay.system import Twin
 from jaxdoctor.replay.systems.mjx import PIPELINE
-from jaxdoctor.replay.warp import CARRIED, LEAST, ROOM, Warp
+from jaxdoctor.replay.warp import LEAST, ROOM, Warp
+from jaxdoctor.replay.warp_engines import CARRIED
 from jaxdoctor.rollouts.in_c import is_usable, without_reset
 from jaxdoctor.workers.progress import Progress
 

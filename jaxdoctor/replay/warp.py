@@ -1,4 +1,4 @@
-"""The recording replayed by MuJoCo Warp, through MJX's own copy of it, and held against MuJoCo in C.
+"""The recording replayed by MuJoCo Warp, and held against MuJoCo in C.
 
 Warp's kernels compute in float32 on whatever device JAX has, and no precision of JAX reaches them. So there
 is one replay, and nothing to emulate.
@@ -10,27 +10,21 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from jaxdoctor.errors import MissingPackageError, UnsupportedModelError
 from jaxdoctor.replay.against_c import states_in_c
 from jaxdoctor.replay.ensemble import Rollout
 from jaxdoctor.replay.judge import horizon, judgement_of, one_step_error
 from jaxdoctor.replay.plan import Judgement, Lane, WarpPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.replay.system import Twin
+from jaxdoctor.replay.warp_engines import CARRIED, WATCHED, warp_engine
 from jaxdoctor.rollouts.in_c import without_reset
 from jaxdoctor.workers.progress import Progress
 
 Array = npt.NDArray[Any]
-
-CARRIED = ("qpos", "qvel", "act", "qacc_warmstart")
-WATCHED = ("qacc_smooth", "qfrc_constraint", "qacc", "act", "qvel", "qpos")
-"""The fields that are looked at, in the order in which a step computes them."""
 
 ROOM = 4
 """So many times the contacts and constraints that C had are set aside, and at least `LEAST`."""
@@ -83,32 +77,10 @@ def _room(twin: Twin, there: Mapping[str, Array]) -> tuple[int, int]:
 
 
 class Warp:
-    """One compiled step of a batch."""
+    """The Warp that the user runs, stepping a batch."""
 
     def __init__(self, model: Any, batch: int, contacts: int, constraints: int) -> None:
-        from mujoco import mjx  # noqa: PLC0415 (prints when it is imported)
-
-        try:
-            self._model = mjx.put_model(model, impl="warp")
-            blank = mjx.make_data(model, impl="warp", naconmax=contacts * batch, njmax=constraints)
-        except NotImplementedError as error:
-            raise UnsupportedModelError(
-                f"MuJoCo Warp does not take the model: {error}", hint="leave --engine warp away"
-            ) from error
-        except (ImportError, RuntimeError) as error:
-            import sys  # noqa: PLC0415 (only to name it)
-
-            raise MissingPackageError("'mujoco-mjx[warp]'", sys.executable) from error
-        # Some leaves of Warp's data are the same for all replays, so the blank is not repeated.
-        self._blank = blank
-        self._step = jax.jit(jax.vmap(self._advance, in_axes=(None, None, 0, 0)))
-        self._mjx = mjx
-
-    def _advance(
-        self, model: Any, blank: Any, state: Mapping[str, jax.Array], ctrl: jax.Array
-    ) -> dict[str, jax.Array]:
-        data = self._mjx.step(model, blank.replace(ctrl=ctrl, **state))
-        return {name: getattr(data, name) for name in {*CARRIED, *WATCHED}}
+        self._engine = warp_engine(model, batch, contacts, constraints)
 
     def roll_out(
         self,
@@ -119,17 +91,17 @@ class Warp:
         progress: Progress,
     ) -> Rollout:
         """Steps the batch; from the forced states, where there are some, instead of from its own."""
-        state = {name: jnp.asarray(values, jnp.float32) for name, values in starts.items()}
-        kept = {name: [np.asarray(values)] for name, values in state.items()}
+        state = {name: np.asarray(values, np.float32) for name, values in starts.items()}
+        kept = {name: [values] for name, values in state.items()}
         bad = []
         for step, control in enumerate(ctrl):
             if forced is not None:
-                state = {name: jnp.asarray(forced[name][step], jnp.float32) for name in CARRIED}
-            data = self._step(self._model, self._blank, state, jnp.asarray(control, jnp.float32))
+                state = {name: forced[name][step] for name in CARRIED}
+            data = self._engine.step(state, control)
             state = {name: data[name] for name in CARRIED}
             for name, values in state.items():
-                kept[name].append(np.asarray(values))
-            seen = [np.asarray(data[name]) for name in WATCHED]
+                kept[name].append(values)
+            seen = [data[name] for name in WATCHED]
             bad.append(np.stack([~np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in seen], axis=-1))
             progress.reached(step + 1)
             if time.monotonic() > deadline:

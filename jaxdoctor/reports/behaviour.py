@@ -27,8 +27,9 @@ def _errors(outcome: Outcome) -> Iterator[str]:
         return
     here, there = delivered.one_step_error, full.one_step_error
     if here is not None and there:
-        name = delivered.precision.name
-        yield f"one step at {name} errs by {here:.1e}, {here / there:.2g} x float32's {there:.1e}"
+        name, times = delivered.precision.name, here / there
+        said = f"{times:,.0f}" if times >= 10 else f"{times:.2g}"  # noqa: PLR2004 (two digits either way)
+        yield f"one step at {name} errs by {here:.1e}, {said} x float32's {there:.1e}"
 
 
 def _behaviour(outcome: Outcome) -> Iterator[str]:

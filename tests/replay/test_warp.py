@@ -1,15 +1,10 @@
 """MuJoCo Warp beside MJX: what can be told without warp-lang."""
 
-import contextlib
-import io
-
 import mujoco
 import numpy as np
-import pytest
 
-from jaxdoctor.errors import MissingPackageError, UnsupportedModelError
 from jaxdoctor.replay.system import Twin
-from jaxdoctor.replay.warp import LEAST, ROOM, Warp, _room
+from jaxdoctor.replay.warp import LEAST, ROOM, _room
 from tests.mjcf import BALL, arm, mjcf
 
 
@@ -33,23 +28,3 @@ def test_a_state_that_c_lost_needs_no_room():
     model = compiled(mjcf(arm(1)))
 
     assert _room(Twin(model=model), {"qpos": np.full((1, 1, 1), np.nan)}) == (LEAST, LEAST)
-
-
-@pytest.mark.parametrize(
-    ("raised", "error"),
-    [
-        (RuntimeError("Warp is not installed."), MissingPackageError),
-        (NotImplementedError("x"), UnsupportedModelError),
-    ],
-)
-def test_what_keeps_warp_from_starting_is_said(monkeypatch, raised, error):
-    with contextlib.redirect_stdout(io.StringIO()):
-        from mujoco import mjx
-
-    def refuses(*_, **__):
-        raise raised
-
-    monkeypatch.setattr(mjx, "put_model", refuses)
-
-    with pytest.raises(error):
-        Warp(compiled(mjcf(arm(1))), 2, 64, 64)
