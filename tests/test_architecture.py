@@ -43,7 +43,7 @@ HEAVY = {"jax", "jaxlib", "mujoco", "optax", "brax", "flax", "orbax", "torch"}
 MAY_BE_HEAVY = ("machine.measuring", "models", "programs", "remedies", "replay", "rollouts", "updates.trace")
 READ_BY_THE_PARENT = (
     "models.compile", "models.lines", "models.scenario", "rollouts.source",
-    "rollouts.brax_layout", "rollouts.policies", "rollouts.policy", "rollouts.read_arrays",
+    "rollouts.brax_layout", "rollouts.policies", "rollouts.policy", "rollouts.played", "rollouts.read_arrays",
     "rollouts.read_pickle", "rollouts.saved_policy",
 )  # fmt: skip
 """Modules of heavy rooms that commands import: they stay light."""

@@ -63,7 +63,8 @@ def probe(
         Path | None,
         typer.Option(
             "--controls",
-            help="Controls to replay: .npy or .csv (steps x nu), or .npz with ctrl and perhaps qpos, qvel.",
+            help="Controls to replay: .npy or .csv (steps x nu), or .npz with ctrl and perhaps qpos, qvel. "
+            "record:FILE.npz keeps what is played.",
         ),
     ] = None,
     args: Annotated[

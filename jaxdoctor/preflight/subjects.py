@@ -26,6 +26,7 @@ from jaxdoctor.probe.ask import STEPS, Ask, replays_of
 from jaxdoctor.probe.node import check_node
 from jaxdoctor.probe.run import probe
 from jaxdoctor.rollouts.named import NAME
+from jaxdoctor.rollouts.played import RECORD
 from jaxdoctor.updates.check import check_update
 from jaxdoctor.workers.progress import Progress
 from jaxdoctor.workers.worker import run
@@ -231,6 +232,11 @@ class _Here:
         path = Path(self.path(entry.bundle))
         return str(path.with_name(f"{path.stem}-{card}{path.suffix}") if card else path)
 
+    def _controls(self, controls: str) -> str:
+        """A file of controls, or where they are to be recorded, as seen from the working folder."""
+        prefix = RECORD if controls.startswith(RECORD) else ""
+        return f"{prefix}{self.path(controls.removeprefix(RECORD))}"
+
     def probes(self, entry: ProbeEntry, level: int) -> Iterator[Subject]:
         cards = entry.cards or self.config.cards or (HERE,)
         for card in cards:
@@ -238,7 +244,8 @@ class _Here:
             function, args, check = map(self._located, (entry.function, entry.args, entry.check))
             env, network = map(self._located, (entry.env, entry.network))
             policy = self._saved(entry.policy)
-            controls = None if entry.controls is None else self.path(entry.controls)
+            controls = None if entry.controls is None else self._controls(entry.controls)
+            read = controls if controls is not None and not controls.startswith(RECORD) else None
             asked = replace(
                 entry,
                 model=model,
@@ -262,13 +269,13 @@ class _Here:
                 kind="probe",
                 name=name if card == HERE else f"{name} on {card}",
                 entry=_plain(asked),
-                inputs=(*files, *([Path(controls)] if controls else [])),
+                inputs=(*files, *([Path(read)] if read else [])),
                 examine=_probed(ask, card),
                 cost=(ask.steps or STEPS) * replays_of(ask)[0] * ask.level,
                 time_limit=entry.time_limit,
                 at=entry.at,
                 level=2,
-                named=tuple(one for one in (model, controls) if one is not None),
+                named=tuple(one for one in (model, read) if one is not None),
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from jaxdoctor.facts.precision import Precision
 
@@ -21,6 +22,9 @@ class Ask:
     model: str
     subject: str
     controls: str | None = None
+    keep: Path | None = None
+    """Where what is played is kept, for later replays with `controls`; None: nowhere."""
+
     steps: int | None = None
     """None: one second of simulated time or 500 steps, whichever is more; or as many as `controls` has."""
 

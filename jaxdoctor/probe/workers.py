@@ -126,6 +126,7 @@ def record_plan(ask: Ask) -> RecordPlan:
         light_replays=max(-(-light // batch) * batch for batch in batches),
         steps=ask.steps,
         seed=ask.seed,
+        keep=ask.keep,
         policy=_policy(ask.model),
     )
 
@@ -378,6 +379,7 @@ class _Replaying:
                 all_products=all_products,
                 one_by_one=self.ask.level > 2 and not all_products and self.prepared.loop is None,  # noqa: PLR2004
                 behaves=not all_products,
+                keep=None if all_products else self.ask.keep,
                 attribute=(self.ask.attribute or self.ask.level > 2) and not all_products,  # noqa: PLR2004
                 attribute_error=None if all_products else self.ask.attribute_error,
                 captures=self.ask.bundle is not None,

@@ -143,6 +143,7 @@ def _described(environment: Environment, policy: Policy, begun: Begun, step: Any
     state = [f"{physics}.{tail}" for tail in ("qpos", "qvel", "act", "q", "qd.vel", "qd.ang", "qd")]
     carried = [name for name in leaf_names(blank) if _part(name) in (KEY, NEXT, STATE)]
     ended = [name for name in floating if _part(name) in (NEXT, STATE) and name not in begun.aside]
+    applied = [name for name in [_applied(environment, blank)] if name is not None]
     return Simulation(
         step=step,
         parameters=policy.parameters,
@@ -155,7 +156,9 @@ def _described(environment: Environment, policy: Policy, begun: Begun, step: Any
         seconds=environment.seconds,
         driven=_driven(environment, policy, blank),
         ends=tuple(name for name in ended if name not in begun.shared),
-        kept=tuple(dict.fromkeys([*_of(blank, NEXT), *_of(blank, ACTION), REWARD, DONE, coordinates])),
+        kept=tuple(
+            dict.fromkeys([*_of(blank, NEXT), *_of(blank, ACTION), REWARD, DONE, coordinates, *applied])
+        ),
     )
 
 
@@ -182,11 +185,26 @@ def _driven(environment: Environment, policy: Policy, blank: Any) -> Driven:
     key, statistics = policy.observation_key, policy.statistics
     reads = [name for name in _of(blank, NEXT) if key is None or name == f"{NEXT}.{key}"]
     return Driven(
+        applied=_applied(environment, blank),
+        substeps=_substeps(environment),
         loop=loop_of(environment, policy),
         reads=tuple(reads),
         mean=None if statistics is None else np.asarray(statistics.mean, np.float64).reshape(-1),
         std=None if statistics is None else np.asarray(statistics.std, np.float64).reshape(-1),
     )
+
+
+def _applied(environment: Environment, blank: Any) -> str | None:
+    """The leaf with MuJoCo's controls; None: the physics keeps none."""
+    name = f"{STATE}.{environment.physics}.ctrl" if environment.physics else f"{STATE}.ctrl"
+    return name if name in leaf_names(blank) else None
+
+
+def _substeps(environment: Environment) -> int:
+    """Steps of the physics in one of the environment, as far as its model tells."""
+    options = getattr(environment.model, "opt", None)
+    timestep = float(getattr(options, "timestep", 0.0))
+    return max(1, round(environment.seconds / timestep)) if timestep > 0 else 1
 
 
 def _of(blank: Any, part: str) -> list[str]:

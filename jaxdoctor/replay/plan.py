@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from jaxdoctor.bundles.bundle import Failure
@@ -37,6 +38,9 @@ class RecordPlan:
     """None: as many as the file of controls has."""
 
     seed: int
+    keep: Path | None = None
+    """Where what was played is kept; None: nowhere."""
+
     policy: SavedPolicy | None = None
     """What drives an environment, as the command has read it; None: nothing is driven."""
 
@@ -285,6 +289,9 @@ class SweepPlan:
 
     behaves: bool = False
     """Also the width at which replays leave the x64 ones sooner than float32's do."""
+
+    keep: Path | None = None
+    """Where what the policy of a closed loop plays at float32 is kept; None: nowhere."""
 
     attribute: bool = False
     """Also the smallest sets of products that must be exact, where what is delivered fails."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from jaxdoctor.replay.keep_played import keep_recording
 from jaxdoctor.replay.plan import Prepared, RecordPlan
 from jaxdoctor.replay.scratch import Scratch
 from jaxdoctor.replay.system import system_of
@@ -21,6 +22,8 @@ def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
     scratch = Scratch(folder)
     scratch.keep_plan(plan)
     scratch.keep_recording(recording)
+    if plan.keep is not None and recording.loop is None:
+        keep_recording(plan.keep, recording)
     return Prepared(
         steps=recording.steps,
         replays=recording.replays,

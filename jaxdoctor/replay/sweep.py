@@ -17,6 +17,7 @@ from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
 from jaxdoctor.replay.episodes import episodes_of, returns_of, scales_of
 from jaxdoctor.replay.hypotheses import FailingShares, OneStepErrors
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of, one_step_error
+from jaxdoctor.replay.keep_played import keep_rollout
 from jaxdoctor.replay.local_cures import with_cures
 from jaxdoctor.replay.plan import Captured, Effort, Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
@@ -62,6 +63,9 @@ class _Sweeping:
     def run(self) -> Sweep:
         plan, late = self.plan, "the time limit left no time for it"
         self._first()
+        driven = self.ensemble.simulation.driven
+        if plan.keep is not None and driven is not None and Lane() in self.parts:
+            keep_rollout(plan.keep, self.recording, self.parts[Lane()][0], driven)
         self._replay_widths()
         self._raise()
         self._say(with_highest=self._with_highest())

@@ -37,6 +37,12 @@ class Driven:
     reads: tuple[str, ...]
     """The kept leaves that it reads."""
 
+    applied: str | None = None
+    """The kept leaf with the controls that the physics was given; None: the actions themselves."""
+
+    substeps: int = 1
+    """Steps of the physics in one of the environment."""
+
     mean: npt.NDArray[Any] | None = None
     """What its normaliser knows of them, in one row; None: there is none."""
 

@@ -10,6 +10,7 @@ from jaxdoctor.facts.precision import PRECISIONS, Precision, precision_named
 from jaxdoctor.machine.card import HERE, card_named
 from jaxdoctor.probe.ask import MJX, Ask
 from jaxdoctor.probe.run import check, scenario_ask
+from jaxdoctor.rollouts.played import kept_in
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rollouts.sources import environment, function
 from jaxdoctor.rollouts.sources.environment import EnvironmentNamed
@@ -50,6 +51,7 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         )
     if entry.controls is not None and not (entry.model or entry.scenario or entry.function or entry.env):
         raise UsageError("--controls were given and no model", hint="name the model that they drive")
+    keep = kept_in(entry.controls)
     driven, named = _environment(entry), _function(entry)
     for card in entry.cards:
         if card != HERE:
@@ -57,7 +59,8 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
     ask = Ask(
         model=_argument(entry, named, driven),
         subject=entry.model or entry.function or entry.env or "",
-        controls=entry.controls,
+        controls=None if keep is not None else entry.controls,
+        keep=keep,
         steps=entry.steps if named is None else 1,
         replays=entry.replays,
         batch=entry.batch,
@@ -107,7 +110,7 @@ def _environment(entry: ProbeEntry) -> EnvironmentNamed | None:
         entry.model or "": entry.model is not None,
         "--scenario": entry.scenario is not None,
         entry.function or "": entry.function is not None,
-        "--controls": entry.controls is not None,
+        "--controls": entry.controls is not None and kept_in(entry.controls) is None,
         "--engine warp": entry.engine != MJX,
     }
     for option, given in alien.items():

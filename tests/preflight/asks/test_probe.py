@@ -20,6 +20,15 @@ def test_precisions_at_which_every_product_is_rounded_stand_apart():
     assert [one.name for one in ask.precisions] == ["13"]
 
 
+def test_what_is_played_can_be_kept(tmp_path):
+    """Of a model and of an environment; then no controls are read."""
+    file = tmp_path / "played.npz"
+    for entry in ({"model": "m.xml"}, {"env": "brax:ant"}):
+        ask = probe_ask(ProbeEntry(controls=f"record:{file}", **entry), seconds=9)
+
+        assert (ask.controls, ask.keep) == (None, file)
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -27,6 +36,8 @@ def test_precisions_at_which_every_product_is_rounded_stand_apart():
         (ProbeEntry(model="m.xml", cards=("4091",)), "card named '4091'"),
         (ProbeEntry(scenario="handd"), "scenario named 'handd'"),
         (ProbeEntry(controls="c.npy"), "no model"),
+        (ProbeEntry(model="m.xml", controls="record:c.npy"), "kept in a .npz file"),
+        (ProbeEntry(env="brax:ant", controls="c.npz"), "both --env brax:ant and --controls"),
         (ProbeEntry(function="m:fn"), "without --args"),
         (ProbeEntry(model="m.xml", args="m:make"), "no function"),
         (ProbeEntry(function="m:fn", args="m:make", steps=9), "--steps is for a model"),
