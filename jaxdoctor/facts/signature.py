@@ -106,6 +106,9 @@ class SourceLine:
     scales: bool = False
     """The operand multiplies the leaf itself, as a decay does an average."""
 
+    number: float | None = None
+    """What the operand is, where it is a number of the program: np.float64(0.9)."""
+
     through: tuple[str, ...] = ()
     """The calls that lead there, outermost first: "train.py:30 in update"."""
 

@@ -59,7 +59,7 @@ def counter_will_stall(signature: Signature) -> Hits:
 def _hit(signature: Signature, counter: UpdateCounter, severity: Severity) -> Hit:
     assert counter.calls is not None
     rounded = counter.inexact_after is not None and counter.inexact_after < counter.calls
-    inexact = f", is rounded from call {counter.inexact_after:,} on" if rounded else ""
+    inexact = f", is rounded from call {(counter.inexact_after or 0) + 1:,} on" if rounded else ""
     return Hit(
         location=signature.location(counter.leaf, counter.site),
         message=(

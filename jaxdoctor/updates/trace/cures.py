@@ -29,6 +29,9 @@ FOLLOWS = "it rests once the leaf that drifts before it is cured"
 START = "\0"
 """Stands in a cure for the number that a leaf begins with, which is known only when all is traced."""
 
+SURELY_NOT_ONE = 0.05
+"""A factor that is so far from 1 loses less than a tenth of that in bfloat16."""
+
 STANDS_STILL = "a {dtype} average whose decay is above 0.996 stands still"
 
 
@@ -193,15 +196,27 @@ def _candidates(
         yield _made(group)
     elif any(leaf.path.startswith(prefix) for prefix in optimizers) and leaf.shape_in != ():
         yield _wrapped(group)
-    elif leaf.change is Change.WIDENS and leaf.shape_in == () and not _is_integral(leaf.dtype_in):
+    elif leaf.change is Change.WIDENS and leaf.shape_in == () and _is_half(leaf.dtype_in):
         # A decay or another setting loses its value in a narrower type: bfloat16(0.999) is 1.
         yield _made(group)
-    elif leaf.change is Change.WIDENS and leaf.sites and leaf.sites[0].scales:
+    elif leaf.change is Change.WIDENS and _is_decay(leaf):
         yield _made(group)
         yield _narrowed(group, warn=True)
     else:
         yield _narrowed(group)
         yield _made(group)
+
+
+def _is_half(dtype: str | None) -> bool:
+    return dtype is not None and dtype_named(dtype).bits <= 16 and not _is_integral(dtype)  # noqa: PLR2004
+
+
+def _is_decay(leaf: LeafSignature) -> bool:
+    """Whether it is a half-precision average whose factor half precision cannot tell from 1, or may not."""
+    factors = [site.number for site in leaf.sites if site.scales]
+    return _is_half(leaf.dtype_in) and any(
+        number is None or abs(1 - number) < SURELY_NOT_ONE for number in factors
+    )
 
 
 def _is_integral(dtype: str | None) -> bool:
@@ -254,6 +269,8 @@ def _narrowed(group: list[LeafSignature], *, warn: bool = False) -> Candidate:
     cast = f".astype(jnp.{leaf.dtype_in})"
     if site is not None and site.file and site.direct:
         text = f"at {site.place}, cast the result with {cast}"
+        if site.number is not None and not str(site.partner).startswith("~"):
+            text += f", or write the number {site.number:.6g} as Python's, float(...)"
     else:
         names = ", ".join(each.path for each in group[:2]) + (", ..." if len(group) > 2 else "")  # noqa: PLR2004
         where = (

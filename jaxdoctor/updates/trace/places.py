@@ -46,6 +46,8 @@ def of_drift(
     sites = [_boundary_site(graph, op, value, own) for op, value in found]
     if not sites and output.argument is not None:
         return (SourceLine(file=None, primitive="argument", dtype_from=before, dtype_to=output.type_name),)
+    scaling = {(site.file, site.line) for site in sites if site.scales}
+    sites = [replace(site, scales=(site.file, site.line) in scaling) for site in sites]
     matching = [site for site in sites if site.dtype_from == before] or sites
     likeliest = _distinct(sorted(matching, key=_suspicion))[:MOST_SITES]
     return tuple(replace(site, direct=(site.file, site.line) == last) for site in likeliest)
@@ -106,7 +108,16 @@ def _boundary_site(graph: Graph, op: Op, value: Value, own: int | None) -> Sourc
     widest = max(op.inputs, key=_width, default=None)
     origin = widest.type_name if widest is not None else value.type_name
     site = users_line(op, origin, value.type_name, _partner(graph, op))
-    return replace(site, scales=_scales(graph, op, own))
+    return replace(site, scales=_scales(graph, op, own), number=_number(graph, op))
+
+
+def _number(graph: Graph, op: Op) -> float | None:
+    """The number that an implicit conversion was made for."""
+    other = _other_operand(graph, op) if op.implicit else None
+    try:
+        return None if other is None or other.literal is None else float(other.literal)
+    except (TypeError, ValueError):
+        return None
 
 
 def _scales(graph: Graph, op: Op, own: int | None) -> bool:

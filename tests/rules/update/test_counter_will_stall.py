@@ -19,7 +19,7 @@ def test_a_float_count_tells_when_it_is_rounded_and_when_it_stops():
     (finding,) = hits(counter_will_stall, signature(counters=(stalls,)))
 
     assert finding.message == (
-        "count (float32) grows by 3 a call, is rounded from call 5,592,406 on and stands still at "
+        "count (float32) grows by 3 a call, is rounded from call 5,592,407 on and stands still at "
         "67,108,864, call 20,971,521"
     )
 

@@ -55,6 +55,26 @@ def test_an_average_is_kept_wide():
     assert stated == "make ema with dtype=jnp.float32 (tried: settles at once)"
 
 
+def test_an_average_of_two_products_on_one_line_is_kept_wide():
+    half = jnp.ones(4, jnp.bfloat16)
+
+    def update(state, w):
+        decay = jnp.exp(-state["n"])
+        return {"ema": (1 - decay) * w + decay * state["ema"], "n": state["n"] + 1}
+
+    stated = cure(update, {"ema": half, "n": jnp.float32(0)}, half)
+
+    assert stated == "make ema with dtype=jnp.float32 (tried: settles at once)"
+
+
+@pytest.mark.parametrize(("factor", "narrow"), [(0.9, True), (0.999, False)])
+def test_a_number_of_numpy_is_cast_or_written_as_python_s_unless_that_makes_it_1(factor, narrow):
+    stated = cure(lambda w: w * np.float64(factor), jnp.ones(4, jnp.bfloat16))
+
+    assert ("cast the result" in stated) is narrow
+    assert (f"write the number {factor} as Python's" in stated) is narrow
+
+
 def test_a_parameter_is_cast_at_the_line_that_widens_it():
     def update(w, gradient):
         return w - jnp.float32(0.1) * gradient
