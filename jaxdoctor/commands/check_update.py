@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -79,7 +80,7 @@ def check_update(
     from jaxdoctor.errors import UsageError
     from jaxdoctor.preflight.asks.update import update_wish
     from jaxdoctor.updates.check import check_update as check
-    from jaxdoctor.workers.interpreter import chosen, is_another
+    from jaxdoctor.workers.interpreter import chosen, examined, is_another
     from jaxdoctor.workers.progress import shown
 
     config = shared.configuration()
@@ -106,6 +107,8 @@ def check_update(
         typer.echo(
             f"executing {wish.named}{where} in a process of its own, at most {time_limit:g} s{does}", err=True
         )
+        if not is_another() and (told := examined(os.environ)) is not None:
+            typer.echo(told, err=True)
     with shown(quiet=shared.quiet) as progress:
         report = check(wish, progress=progress)
     raise typer.Exit(shared.publish(report, config))

@@ -27,7 +27,7 @@ from jaxdoctor.machine.measured import Survey
 from jaxdoctor.machine.nvidia import NvidiaSmi, ask_nvidia_smi, kernel_driver
 from jaxdoctor.machine.refused import Refusals
 from jaxdoctor.machine.stored import StoredSurveys
-from jaxdoctor.workers.interpreter import chosen, is_another, other_environment
+from jaxdoctor.workers.interpreter import examined
 from jaxdoctor.workers.progress import SILENT, Progress
 
 OVERRIDE_VARIABLE = "NVIDIA_TF32_OVERRIDE"
@@ -227,16 +227,8 @@ def _environment(
         refused_xla_flags={text.lstrip("-"): reason for text, reason in look.refusals.refused_flags.items()},
         unread_xla_flags=look.flags.unread,
         x64=survey.x64 if survey else False,
-        examined=_examined(),
+        examined=examined(os.environ),
     )
-
-
-def _examined() -> str | None:
-    """Said where the user might mean another environment than the one that is examined."""
-    active = other_environment(os.environ)
-    if active is not None:
-        return f"examined {chosen()}; for the active environment add --python {active}"
-    return f"examined {chosen()}, as asked" if is_another() else None
 
 
 def _unread(options: Sequence[str]) -> dict[str, str]:

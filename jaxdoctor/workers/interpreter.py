@@ -97,6 +97,14 @@ def other_environment(environ: Mapping[str, str]) -> str | None:
     return None
 
 
+def examined(environ: Mapping[str, str]) -> str | None:
+    """Said where the user might mean another environment than the one that is examined."""
+    active = other_environment(environ)
+    if active is not None:
+        return f"examined {chosen()}; for the active environment add --python {active}"
+    return f"examined {chosen()}, as asked" if is_another() else None
+
+
 def _prefix(python: str) -> str:
     return sys.prefix if python == sys.executable else str(Path(python).parent.parent)
 

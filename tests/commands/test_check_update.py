@@ -20,12 +20,15 @@ def run(*arguments):
     )
 
 
-def test_the_first_line_says_that_code_is_executed():
+def test_the_first_lines_say_that_code_is_executed_and_in_which_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+
     done = run("examples/update/train.py:cured")
 
-    assert done.stderr.splitlines()[0] == (
-        "executing examples/update/train.py:cured in a process of its own, at most 120 s"
-    )
+    assert done.stderr.splitlines()[:2] == [
+        "executing examples/update/train.py:cured in a process of its own, at most 120 s",
+        f"examined {sys.executable}; for the active environment add --python {tmp_path}",
+    ]
     assert "examples/update/train.py:cured  executed and traced, x32" in done.stdout
     assert done.returncode == 0
 

@@ -85,8 +85,8 @@ def test_a_parameter_is_cast_at_the_line_that_widens_it():
 
     line = update.__code__.co_firstlineno + 1
     assert stated == (
-        f"at tests/updates/trace/test_cures.py:{line}, cast the result with .astype(jnp.bfloat16) "
-        "(tried: settles at once)"
+        f"at tests/updates/trace/test_cures.py:{line}, cast the result with .astype(jnp.bfloat16), "
+        "or write the number 0.1 as Python's, float(...) (tried: settles at once)"
     )
 
 
