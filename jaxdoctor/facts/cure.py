@@ -41,7 +41,8 @@ class Cure:
 
 def advice(cures: Sequence[Cure]) -> str | None:
     """What was tried and came to something, then what was not tried; None where nothing was looked for."""
-    tried = [cure for cure in cures if cure.failed is not None]
+    # Where nothing failed without a change either, the change has not been tried on the fault.
+    tried = [cure for cure in cures if cure.failed is not None and cure.instead_of]
     if not tried:
         return None
     untried = [cure.change for cure in cures if cure.failed is None]

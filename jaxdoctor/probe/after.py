@@ -49,21 +49,7 @@ Environment = Callable[[Mapping[str, str | None]], Mapping[str, str | None]]
 SELDOM = 0.25
 """Of the replays: when fewer fail, a change that mends the start states' replays may have mended none."""
 
-
-def _failing(outcome: Outcome) -> int:
-    """The number of a replay that fails as delivered."""
-    decides = outcome.as_delivered
-    return 0 if decides is None else decides.first_bad_replay or 0
-
-
-def _seldom(outcome: Outcome) -> bool:
-    """Whether float32 fails in few of its replays."""
-    decides = outcome.as_delivered
-    return (
-        outcome.verdict is Verdict.PRECISION
-        and decides is not None
-        and decides.failed < SELDOM * decides.replays
-    )
+AT_X64, IN_FLOAT32 = "MJX at x64", "MJX in float32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +75,7 @@ class After:
     """Whether MuJoCo Warp replays the recording too."""
 
     known: tuple[Cure, ...] = ()
-    """Changes that were tried in MJX at x64 while the emulation still ran."""
+    """Changes that were tried while the emulation still ran."""
 
     trouble: list[Skipped] = field(default_factory=list)
     """What was asked for and could not be looked at."""
@@ -210,11 +196,28 @@ class After:
             return self._in_c()
         if fails_at_x64:
             near = outcome.verdict is Verdict.ENGINE
-            return self.known or self.at_x64(outcome.steps_in_c or (), near=near)
-        if outcome.verdict is Verdict.PRECISION and wide:
-            # Where few replays meet a bad spot, what its surroundings do tells more than they.
-            return self._in_mjx(_failing(outcome), HIGHEST, "MJX in float32", near=_seldom(outcome))
+            return self._known(AT_X64) or self.at_x64(outcome.steps_in_c or (), near=near)
+        decides = outcome.as_delivered
+        if outcome.verdict is Verdict.PRECISION and wide and decides is not None:
+            return self._known(IN_FLOAT32) or self.in_float32(
+                decides.first_bad_replay, decides.failed, decides.replays
+            )
         return ()
+
+    def _known(self, where: str) -> tuple[Cure, ...]:
+        """What was tried there beside the emulation; nothing where the verdict asks for another place."""
+        return self.known if any(cure.where == where for cure in self.known) else ()
+
+    def in_float32(self, number: int | None, failed: int, replays: int) -> tuple[Cure, ...]:
+        """Changes tried in MJX in float32.
+
+        Args:
+            number: of a replay that fails.
+            failed: how many do.
+            replays: of so many.
+        """
+        # Where few replays meet a bad spot, what its surroundings do tells more than they.
+        return self._in_mjx(number or 0, HIGHEST, IN_FLOAT32, near=failed < SELDOM * replays)
 
     def at_x64(self, failing: Sequence[StepInC], *, near: bool) -> tuple[Cure, ...]:
         """Changes tried in MJX in float64.
@@ -223,7 +226,7 @@ class After:
             failing: the steps in which it fails, taken by C.
             near: whether from shortly before them on, instead of from the start.
         """
-        return self._in_mjx(failing[0].replay if failing else 0, X64, "MJX at x64", near=near)
+        return self._in_mjx(failing[0].replay if failing else 0, X64, AT_X64, near=near)
 
     def _in_c(self) -> tuple[Cure, ...]:
         plan = CurePlan(batch=self.batch, where="", deadline=self.deadline - RESERVE_SECONDS)

@@ -27,6 +27,7 @@ from jaxdoctor.replay.plan import (
     SINGLE,
     SWEEP,
     Effort,
+    Judgement,
     NativePlan,
     NativeReplay,
     Prepared,
@@ -72,6 +73,9 @@ A quadruped's or a humanoid's takes 3 s. A chain of 7 hinges with fusion took 20
 """
 
 CHUNK_SECONDS = 30.0
+
+LOOK_SECONDS = 0.2
+"""Between two looks at what another worker has handed over."""
 
 LANES_ON_CPU, LANES_ON_ACCELERATOR = 4, 8
 """A launch takes a CPU as long as its replays are many; an accelerator hardly notices."""
@@ -270,7 +274,7 @@ class _Replaying:
             # Behind all others in the queue, so that the x64 replay has been begun before it is waited for.
             curing = None
             if "x64" in natives:
-                curing = pool.submit(self._cured, natives["x64"], futures[1])
+                curing = pool.submit(self._cured, natives["x64"], futures[1], sweep, futures[0])
             else:
                 self._say_there_is_no_reference()
             try:
@@ -310,14 +314,23 @@ class _Replaying:
             compilers=self.compilers() if self.ask.level > 2 else (),  # noqa: PLR2004 (levels are numbers)
         )
 
-    def _cured(self, x64: _Job[NativeReplay], done: Future[None]) -> tuple[Cure, ...]:
-        """Changes that mend what fails at x64, tried while the other core is busy with the emulation."""
+    def _cured(
+        self, x64: _Job[NativeReplay], done: Future[None], sweep: _Job[Sweep], swept: Future[None]
+    ) -> tuple[Cure, ...]:
+        """Changes that mend what fails, tried on the core that x64 has left while the emulation goes on."""
         done.result()
-        failing = None if x64.known is None else x64.known.steps_in_c
-        if not failing or not self.ask.cures or self.prepared.in_c.unusable or self.prepared.in_c.growth:
+        in_c = self.prepared.in_c
+        if x64.known is None or not self.ask.cures or in_c.unusable or in_c.growth:
             return ()
-        first = [step for step in failing if step.step == failing[0].step]
-        return replace(self.after(), progress=SILENT).at_x64(failing, near=all(step.holds for step in first))
+        later, failing = replace(self.after(), progress=SILENT), x64.known.steps_in_c
+        if failing:
+            first = [step for step in failing if step.step == failing[0].step]
+            return later.at_x64(failing, near=all(step.holds for step in first))
+        if x64.known.judgement is None or x64.known.judgement.failed:
+            return ()
+        while not (full := _in_float32(sweep.known)) and not swept.done():
+            time.sleep(LOOK_SECONDS)
+        return later.in_float32(full.first_bad_replay, full.failed, full.replays) if full else ()
 
     def _skipped(self, jobs: list[_AnyJob]) -> list[Skipped]:
         found = []
@@ -510,6 +523,12 @@ def native_precision(machine: Machine, setting: str) -> Precision:
         return F32
     bits = machine.measured.bits(setting) if machine.measured else None
     return Precision(name=setting, mantissa_bits=bits or F32.mantissa_bits, jax_setting=setting)
+
+
+def _in_float32(sweep: Sweep | None) -> Judgement | None:
+    """What float32 did; None: it is not known yet that it fails."""
+    found = None if sweep is None else dict(sweep.named).get(F32)
+    return found if found is not None and found.failed else None
 
 
 def _rounds_alike(precision: Precision, delivered: Precision | None) -> bool:

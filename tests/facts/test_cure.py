@@ -37,3 +37,7 @@ def test_a_change_mends_nothing_where_nothing_failed_without_it():
 def test_what_nobody_tried_is_no_advice():
     assert advice([]) is None
     assert advice([Cure(change=CONE)]) is None
+
+
+def test_a_change_is_no_advice_where_nothing_failed_without_it():
+    assert advice([cure(CONE, 0, instead_of=0)]) is None
