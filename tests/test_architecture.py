@@ -34,8 +34,8 @@ FACE = {"__init__", "__main__", "arguments", "cli", "command", "errors", "option
 PLUGS = {
     "rules.environment", "rules.precision", "rules.model", "rules.values", "rules.counters", "rules.dtypes",
     "rules.integrity", "rules.optimizer", "rules.run", "rules.update", "checkpoints.readers",
-    "rules.bundle", "reports.formats", "machine.cards", "rollouts.policies", "rollouts.sources", "replay.systems",
-    "models.scenarios", "commands",
+    "rules.bundle", "reports.formats", "machine.cards", "rollouts.policies", "rollouts.sources",
+    "replay.systems", "models.scenarios", "commands",
 }  # fmt: skip
 """Folders whose modules never import one another."""
 

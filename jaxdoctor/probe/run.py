@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from jaxdoctor.errors import UsageError, WorkerError
+from jaxdoctor.errors import JaxdoctorError, MissingPackageError, UsageError, WorkerError
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Skipped
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.prescription import Prescription
@@ -20,10 +20,12 @@ from jaxdoctor.models.scenario import PREFIX, SCENARIOS
 from jaxdoctor.prescriptions.from_probe import prescribe
 from jaxdoctor.probe.ask import ENGINES, Ask
 from jaxdoctor.probe.bundles import check_writable, chosen, write
+from jaxdoctor.probe.engines import on_each_engine
 from jaxdoctor.probe.stages import Staged
 from jaxdoctor.probe.trials import assemble
 from jaxdoctor.probe.workers import Answers, after, prepare, replay
 from jaxdoctor.replay.plan import Prepared
+from jaxdoctor.reports.wording import worst
 from jaxdoctor.rollouts.source import find_source
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.workers.progress import SILENT, Progress
@@ -59,21 +61,48 @@ def probe(ask: Ask, *, card: str = HERE, progress: Progress = SILENT) -> Report:
         machine = look_at(ask, card, deadline, progress)
         return report_of(ask.subject, machine, tuple(diagnose(machine.facts)), [])
     find_source(ask.model)
+    first, *others = on_each_engine(ask)
+    left_out: list[Examined] = []
     with tempfile.TemporaryDirectory(prefix="jaxdoctor-") as folder:
         # One core records while the other asks the devices; whoever mistyped a file waits for neither.
         looking = _Aside(lambda: look_at(ask, card, deadline, SILENT))
-        prepared = _prepared(ask, folder, deadline, progress)
+        try:
+            prepared = _prepared(first, folder, deadline, progress)
+        except MissingPackageError as error:
+            if not others:
+                raise
+            left_out.append(_left_out(first, error))
+            first, others = others[0], others[1:]
+            prepared = _prepared(first, folder, deadline, progress)
         machine = looking.result()
         findings = tuple(diagnose(machine.facts))
+        share = (deadline - time.monotonic()) / (len(others) + 1)
         try:
-            examined = _replayed(ask, machine, prepared, folder, deadline, progress)
+            examined = [_replayed(first, machine, prepared, folder, time.monotonic() + share, progress)]
         except KeyboardInterrupt:
             return interrupted(report_of(ask.subject, machine, findings, []), [ask.subject])
+    for other in others:
+        if not examined[-1].interrupted:
+            examined.append(_besides(other, machine, deadline, progress))
+    lead = worst(one.outcome for one in examined if one.outcome is not None)
     prescription = None
-    if examined.outcome is not None and examined.outcome.verdict is not Verdict.UNKNOWN:
-        prescription = prescribe(examined.outcome, examined.findings, machine)
-    report = report_of(ask.subject, machine, findings, [examined], prescription)
-    return interrupted(report, [ask.subject]) if examined.interrupted else report
+    if lead is not None and lead.verdict is not Verdict.UNKNOWN:
+        found = next(one.findings for one in examined if one.outcome is lead)
+        prescription = prescribe(lead, found, machine)
+    report = report_of(ask.subject, machine, findings, [*examined, *left_out], prescription)
+    return interrupted(report, [ask.subject]) if examined[-1].interrupted else report
+
+
+def _besides(ask: Ask, machine: Machine, deadline: float, progress: Progress) -> Examined:
+    """The same on another engine; where that cannot be, why."""
+    try:
+        return examine(ask, machine, deadline, progress)
+    except JaxdoctorError as error:
+        return _left_out(ask, error)
+
+
+def _left_out(ask: Ask, error: JaxdoctorError) -> Examined:
+    return Examined(outcome=None, skipped=(Skipped(subject=ask.subject, reason=f"{error}; {error.hint}"),))
 
 
 class _Aside:

@@ -74,7 +74,7 @@ def _loop(answers: Answers) -> ClosedLoop | None:
     loop, sweep, single = answers.prepared.loop, answers.sweep, answers.single
     if loop is None or sweep is None:
         return loop
-    loop = replace(loop, scales=sweep.scales)
+    loop = replace(loop, scales=sweep.scales, policy_bits=sweep.policy_bits, physics_bits=sweep.physics_bits)
     if single is None:
         return loop
     return replace(
@@ -108,7 +108,7 @@ def _left_open(
     if verdict is Verdict.MODEL and x64 is not None and x64.failed and taken is None:
         part = None if x64.episodes is None else x64.episodes.part
         if part is not None and part.is_the_policys:
-            return f"not the precision but the policy: its {x64.first_bad_field} is not finite at x64 too"
+            return f"not the precision but the policy: the {part} is first not finite, at x64 too"
         return "not the precision; engine or model cannot be distinguished, for there is no C twin to ask"
     return None
 

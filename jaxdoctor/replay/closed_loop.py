@@ -154,6 +154,7 @@ def _described(environment: Environment, policy: Policy, begun: Begun, step: Any
         coordinates=coordinates,
         pipeline=_pipeline(floating, physics),
         seconds=environment.seconds,
+        shared=begun.shared,
         driven=_driven(environment, policy, blank),
         ends=tuple(name for name in ended if name not in begun.shared),
         kept=tuple(
@@ -172,6 +173,9 @@ def loop_of(environment: Environment, policy: Policy) -> ClosedLoop:
     )
 
 
+ROWS = 16
+"""So many observations through the policy alone: its products are those of a batch."""
+
 RANDOM = "a random policy"
 """What the name of a policy that nobody trained begins with."""
 
@@ -189,6 +193,11 @@ def _driven(environment: Environment, policy: Policy, blank: Any) -> Driven:
         substeps=_substeps(environment),
         loop=loop_of(environment, policy),
         reads=tuple(reads),
+        acts=lambda parameters: jax.vmap(policy.apply, in_axes=(None, 0, 0))(
+            parameters,
+            jax.tree.map(lambda leaf: jnp.zeros((ROWS, *leaf.shape), leaf.dtype), blank[NEXT]),
+            jnp.zeros((ROWS, 2), jnp.uint32),
+        ),
         mean=None if statistics is None else np.asarray(statistics.mean, np.float64).reshape(-1),
         std=None if statistics is None else np.asarray(statistics.std, np.float64).reshape(-1),
     )

@@ -324,6 +324,12 @@ class Sweep:
     scales: tuple[float, float] | None = None
     """The smallest and the largest root mean square of an entry of a closed loop's observations."""
 
+    policy_bits: int | None = None
+    """What the products of a closed loop's policy alone require; None: there is none, or it is not known."""
+
+    physics_bits: int | None = None
+    """The same of all others."""
+
     unreached: tuple[str, ...] = ()
     culprits: tuple[str, ...] = ()
     """Sites of which one alone, at what is delivered, makes replays fail that float32 does not."""

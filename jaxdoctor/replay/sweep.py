@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Interval, wilson
+from jaxdoctor.programs.emulate import emulate
 from jaxdoctor.replay.attribution import Attributing
 from jaxdoctor.replay.capture import capture
 from jaxdoctor.replay.compile_limit import compiling_within
@@ -26,6 +27,9 @@ from jaxdoctor.workers.progress import Progress
 
 MOST_SUSPECTS = 16
 """So many products are tried one by one."""
+
+APART = (16, 10, 7, 4, 2, 1)
+"""Widths at which the policy and the physics are rounded apart, wide ones first."""
 
 FORCED_STEPS = 50
 """So many single steps of each replay give the one-step error: a median over hundreds of states."""
@@ -68,6 +72,7 @@ class _Sweeping:
             keep_rollout(plan.keep, self.recording, self.parts[Lane()][0], driven)
         self._replay_widths()
         self._raise()
+        self._halve()
         self._say(with_highest=self._with_highest())
         self._say(culprits=self._culprits())
         if plan.compares:
@@ -269,6 +274,38 @@ class _Sweeping:
             ]
             self._replay(lanes)
             self._say()
+
+    def _halve(self) -> None:
+        """What the policy's products require while all others are exact, and the other way round."""
+        driven = self.ensemble.simulation.driven
+        if driven is None or driven.acts is None or Lane() not in self.parts or self._judged(Lane()).failed:
+            return
+        alone = emulate(driven.acts, self.ensemble.simulation.parameters)
+        places = {site.place for site in alone.sites}
+        of_policy = [site.place in places for site in self.ensemble.program.sites]
+        for name, part in (("policy_bits", True), ("physics_bits", False)):
+            self._say(**{name: self._required_by([mine is part for mine in of_policy])})
+
+    def _required_by(self, chosen: Sequence[bool]) -> int | None:
+        """The smallest of some widths from which on the chosen products keep every replay finite."""
+        narrow = replace(self._full, bits=1)
+        if not any(chosen):
+            return None
+        if narrow in self.parts and not self._judged(narrow).failed:
+            return 1
+        self.progress.stage("rounding the policy and the physics apart", self.recording.steps)
+        full = F32.mantissa_bits
+        lanes = [
+            replace(self._full, bits=bits, by_site=tuple(bits if one else full for one in chosen))
+            for bits in APART
+        ]
+        rollouts = self.ensemble.roll_out(self.recording, lanes, deadline=self.plan.deadline)
+        required = full
+        for lane, rollout in zip(lanes, rollouts, strict=False):
+            if judgement_of(lane, [rollout], replays=self.plan.batch, aside=self.aside).failed:
+                break
+            required = lane.bits
+        return required
 
     def _unclear(self, lane: Lane) -> bool:
         if self._held(lane) + self.plan.batch > self.plan.most_replays or Lane() not in self.parts:

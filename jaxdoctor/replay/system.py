@@ -47,6 +47,8 @@ class Driven:
     """What its normaliser knows of them, in one row; None: there is none."""
 
     std: npt.NDArray[Any] | None = None
+    acts: Callable[[Any], Any] | None = None
+    """`acts(parameters)`: some rows through the policy alone, to tell its products from the physics'."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 
 from jaxdoctor.facts.closed_loop import WARP, ClosedLoop, Episodes, Mean
 from jaxdoctor.facts.outcome import Outcome
@@ -15,7 +16,14 @@ def sentences(outcome: Outcome) -> list[str]:
     loop = outcome.loop
     if loop is None:
         return []
-    return [_driven(loop), *_classes(loop), *_returns(outcome), *_first(outcome), *_nan(outcome)]
+    return [
+        _driven(loop),
+        *_bits(loop),
+        *_classes(loop),
+        *_returns(outcome),
+        *_first(outcome),
+        *_nan(outcome),
+    ]
 
 
 def _driven(loop: ClosedLoop) -> str:
@@ -26,6 +34,12 @@ def _driven(loop: ClosedLoop) -> str:
         )
     physics = "physics of its own" if loop.engine == "its own" else loop.engine
     return f"{loop.policy}, and {physics}: the precision reaches both"
+
+
+def _bits(loop: ClosedLoop) -> Iterator[str]:
+    if loop.policy_bits is not None:
+        physics = "" if loop.physics_bits is None else f", those of the physics {loop.physics_bits}"
+        yield f"the policy's products alone require {loop.policy_bits} bits{physics}"
 
 
 def _classes(loop: ClosedLoop) -> Iterator[str]:
@@ -79,7 +93,7 @@ def began(trial: Trial, episodes: Episodes) -> str:
     seen = "from an observation that is not finite itself"
     if episodes.magnitude is not None:
         seen = f"from a finite observation of magnitude {episodes.magnitude:.2g}"
-        if episodes.deviations is not None:
+        if episodes.deviations is not None and isfinite(episodes.deviations):
             seen += f", {episodes.deviations:.2g} standard deviations from what the normaliser knows"
     where = f"{trial.first_bad_field} at step {trial.first_bad_step}"
     return f"the {episodes.part} is first not finite, {where}, {seen}"

@@ -19,7 +19,7 @@ from tests.paths import ROOT
 ILL = driven(
     9,
     alone=0,
-    policy=loop(only_batched=("layers.py:16 (dense)",), scales=(0.5, 2.0)),
+    policy=loop(policy_bits=10, physics_bits=7, only_batched=("layers.py:16 (dense)",), scales=(0.5, 2.0)),
     part=Part.OUTPUT,
     masked=7,
     surviving=2,
@@ -48,6 +48,7 @@ def reported(outcome):
 def test_what_is_said():
     assert sentences(ILL) == [
         "runs/ppo/12, and MJX: the precision reaches both",
+        "the policy's products alone require 10 bits, those of the physics 7",
         "matrix units compute layers.py:16 (dense) in the batch alone",
         "return, with its 95 % interval: f32 10 (9 to 11); tf32 7.25 (7 to 7.5)",
         BEGAN,

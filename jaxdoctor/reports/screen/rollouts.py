@@ -77,8 +77,6 @@ def tables(report: Report, console: Console) -> None:
             console.print()
         if len(report.outcomes) > 1 and outcome.trials:
             say(console, (outcome.subject, "bold"))
-        for number, line in enumerate(closed_loop(outcome)):
-            labelled(console, "" if number else "loop", line)
         if driven(outcome):
             labelled(console, "arguments" if outcome.is_call else "controls", driven(outcome))
         if outcome.xla_flags:
@@ -146,6 +144,7 @@ def _verdict(outcome: Outcome, console: Console) -> None:
     else:
         _margin(outcome, console)
     _listed("needs", answers(outcome), console)
+    _listed("loop", closed_loop(outcome), console)
 
 
 def _listed(title: str, lines: Iterable[str], console: Console) -> None:

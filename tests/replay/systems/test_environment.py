@@ -1,15 +1,21 @@
 """An environment as a system: what is recorded, stepped in a closed loop, and refused."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxdoctor.errors import JaxdoctorError
+from jaxdoctor.facts.closed_loop import Part
+from jaxdoctor.programs.emulate import emulate
 from jaxdoctor.replay.ensemble import Ensemble
+from jaxdoctor.replay.episodes import episodes_of
 from jaxdoctor.replay.judge import judgement_of
 from jaxdoctor.replay.plan import Lane, RecordPlan
 from jaxdoctor.replay.system import system_of
 from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.workers.progress import SILENT
+from tests.rollouts.policies.brax_saved import saved_by_brax
 from tests.steppable import CODE
 
 REPLAYS, STEPS = 4, 12
@@ -91,3 +97,37 @@ def test_an_environment_has_no_twin_in_c(recorded, tmp_path):
 def test_a_step_that_cannot_be_replayed_is_told(recorded, name, message):
     with pytest.raises(JaxdoctorError, match=message):
         recorded(name)
+
+
+def test_the_policys_products_are_told_from_the_physics(recorded, tmp_path):
+    plan, system, *_ = recorded("point")
+    simulation = system.load(plan, tmp_path)
+    alone = emulate(simulation.driven.acts, simulation.parameters)
+    whole = Ensemble(simulation, batch=REPLAYS).program
+
+    assert {site.place for site in alone.sites} == {site.place for site in whole.sites}
+
+
+def test_a_weight_that_is_not_finite_is_the_policys(tmp_path):
+    def spoil(pair):
+        normaliser, policy = pair
+        return normaliser, jax.tree.map(lambda leaf: leaf.at[0].set(jnp.nan), policy)
+
+    (tmp_path / "train.py").write_text(CODE)
+    saved = saved_by_brax(tmp_path / "runs", size=2, actions=1, fill=spoil)
+    plan = RecordPlan(
+        model=f"--env {tmp_path}/train.py:point",
+        controls=None,
+        replays=REPLAYS,
+        steps=STEPS,
+        seed=0,
+        policy=read_policy(str(saved.checkpoint)),
+    )
+    system = system_of(plan.model)
+    recording, _ = system.record(plan, tmp_path, SILENT)
+    simulation = system.load(plan, tmp_path)
+    (rollout,) = Ensemble(simulation, batch=REPLAYS, chunk=STEPS).roll_out(recording, [Lane()])
+    told = episodes_of([rollout], simulation.driven, replays=REPLAYS)
+
+    assert (told.part, told.surviving) == (Part.OUTPUT, REPLAYS)
+    assert told.magnitude is not None, "from a finite observation"
