@@ -194,7 +194,7 @@ PRESCRIPTION = Prescription(
             reason="fast min and max drop NaN instead of passing it on",
         ),
     ),
-    reach=("MuJoCo Warp does not go through JAX's products",),
+    reach=("MuJoCo Warp ignores these settings: it computes its physics itself",),
     instead=(
         f"raise only {MAKE_M} from 13 bits on: 10.0% of the operations of all products; tried: finite",
         'step = jaxdoctor.remedies.raise_precision(step, sites=["mujoco/mjx/_src/support.py:67"])',

@@ -59,7 +59,7 @@ def expand(names: Iterable[str], stdin: Iterable[str]) -> list[Path]:
             paths += _meant(name)
     for path in paths:
         if not os.path.lexists(path):
-            raise UsageError(f"{path} does not exist", hint="check the name; a glob may need quotes")
+            raise UsageError(f"{path} does not exist", hint="check the name; quote glob patterns")
     return list(dict.fromkeys(paths))
 
 

@@ -33,6 +33,10 @@ def _same(finding: Finding) -> str | None:
     return "".join(letter for letter in finding.message if not letter.isdigit())
 
 
+LAST_CLEAN = "the last clean checkpoint"
+"""What a fix calls the checkpoint to go back to, where its name can be put in."""
+
+
 def _one(group: Sequence[tuple[object, Finding]]) -> Finding:
     fact, first = group[0]
     files = [finding.location.path for owner, finding in group if owner == fact]
@@ -41,10 +45,10 @@ def _one(group: Sequence[tuple[object, Finding]]) -> Finding:
     parts, evidence = [first.message], dict(first.evidence)
     if others[0]:
         named = ", ".join(Path(path).name for path in others[0][:FILES_NAMED])
-        parts.append(f"and so it is with {counted(len(others[0]), 'other file')} ({named})")
+        parts.append(f"also in {counted(len(others[0]), 'other file')} ({named})")
         evidence["other_files"] = others[0]
     if others[1]:
-        parts.append(f"so it is in {counted(len(others[1]), 'later checkpoint')}")
+        parts.append(f"also in {counted(len(others[1]), 'later checkpoint')}")
         evidence["also_in"] = others[1]
     return replace(first, message="; ".join(parts), evidence=evidence)
 
@@ -72,6 +76,8 @@ def _going_back(finding: Finding, clean: Sequence[Checkpoint]) -> Finding:
     if newest is not None:
         sentence = f"the last clean checkpoint is `{_called(Path(newest))}`"
     fix = sentence if finding.fix is None else f"{finding.fix}; {sentence}"
+    if newest is not None and LAST_CLEAN in (finding.fix or ""):
+        fix = (finding.fix or "").replace(LAST_CLEAN, f"`{_called(Path(newest))}`, {LAST_CLEAN},")
     return replace(finding, fix=fix, evidence={**finding.evidence, "last_clean": newest})
 
 

@@ -91,7 +91,7 @@ class Environment:
     """Which environment's packages these are, where it is not plain; and how to have another examined."""
 
     assumed: str | None = None
-    """Why another machine than this one is judged: "no accelerator here; judged as any card with TF32"."""
+    """Why another machine than this one is judged: "no accelerator here; judging for any card with TF32"."""
 
     elsewhere: bool = False
     """Whether a machine was named that is not this one, so that what is true of this one alone is no news."""

@@ -36,6 +36,11 @@ def cut_left(text: str, width: int) -> str:
     return text if len(text) <= width else f"…{text[len(text) - max(width - 1, 1) :]}"
 
 
+def agreed(number: int, one: str = "is", many: str = "are") -> str:
+    """The form of a verb that agrees with a number: "1 of 3 values is", "2 of 3 values are"."""
+    return one if number == 1 else many
+
+
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun: "1 finding", "2 findings"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

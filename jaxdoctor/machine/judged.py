@@ -195,12 +195,12 @@ def _stand_in(here: Accelerator, answer: NvidiaSmi) -> Card | None:
 
 def _assumption(asked: Card | None, judged: Card, here: Accelerator) -> str:
     if asked is not None:
-        return f"judged as {judged.name}, as asked; this machine has {here.name}"
+        return f"judging for {judged.name} (--card); running on {here.name}"
     if here is UNKNOWN:
-        return f"JAX does not start here; judged as {judged.name}"
+        return f"JAX does not start here; judging for {judged.name}"
     if judged is ANY_TF32:
-        return f"no accelerator here; judged as {judged.name}"
-    return f"JAX computes on the CPU; judged as the {judged.name} that nvidia-smi lists"
+        return f"no accelerator here; judging for {judged.name} (name yours: --card rtx-4090)"
+    return f"JAX computes on the CPU; judging for the {judged.name} that nvidia-smi lists"
 
 
 def _environment(

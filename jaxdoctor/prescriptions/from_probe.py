@@ -13,7 +13,7 @@ from jaxdoctor.machine.judged import Machine
 from jaxdoctor.prescriptions.from_findings import prescriber
 from jaxdoctor.rules.prescribes import PRECISION, enough_bits
 
-REACHES_NO_WARP = "MuJoCo Warp computes its physics itself: no setting of JAX reaches it"
+REACHES_NO_WARP = "MuJoCo Warp ignores these settings: it computes its physics itself"
 
 NOTHING_HELPS = "the {} itself, which no precision mends, float64 included"
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from jaxdoctor.facts.prescription import Means, Prescription, Setting
 from jaxdoctor.prescriptions.statements import in_python, in_shell, variables
 
-NOTHING = "nothing needs to be set"
+NOTHING = "no settings needed for what was examined"
 
 NOTHING_JUDGED = "nothing else needs to be set"
 
@@ -96,7 +96,7 @@ def _closing(prescription: Prescription) -> Iterator[str]:
     for sentence in prescription.instead:
         yield f"# instead: {_one_line(sentence)}"
     for sentence in prescription.reach:
-        yield f"# not reached: {_one_line(sentence)}"
+        yield f"# {_one_line(sentence)}"
 
 
 def _why(setting: Setting) -> Iterator[str]:

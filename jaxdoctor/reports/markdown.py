@@ -64,7 +64,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"**{text(tally(report.findings))}**{text(summary(report).removeprefix(tally(report.findings)))}."
     if report.partial:
         yield ""
-        yield "Interrupted: this is only what was found until then."
+        yield "Interrupted: partial report."
     sections = (
         _tests,
         _bundles,
@@ -317,7 +317,7 @@ def _aside(report: Report) -> Iterator[str]:
         yield "## Unchanged"
         yield ""
         for reused in report.reused[: _most(report)]:
-            yield f"- {code(reused.subject)}: its result is that of {text(reused.when)}"
+            yield f"- {code(reused.subject)}: its result of {text(reused.when)} is reused"
 
 
 def _prescription(report: Report) -> Iterator[str]:

@@ -20,8 +20,8 @@ DASH = "-"
 
 
 MEANINGS: Mapping[Verdict, str] = {
-    Verdict.HEALTHY: "finite{lasting} at what {by} delivers",
-    Verdict.PRECISION: "fails at what {by} delivers, and not at a higher precision",
+    Verdict.HEALTHY: "finite{lasting} at the precision that {by} gives",
+    Verdict.PRECISION: "fails at the precision that {by} gives; finite at a higher one",
     Verdict.ENGINE: "fails at x64 too, in a step that MuJoCo in C takes: the fault is MJX's, not the model's",
     Verdict.MODEL: "fails at x64 and in MuJoCo in C too: the physics, not the precision",
     Verdict.UNKNOWN: "{reason}",

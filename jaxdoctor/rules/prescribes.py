@@ -28,7 +28,8 @@ def larger_pool(finding: Finding) -> Prescription:
 
 def removal(finding: Finding) -> Prescription:
     """Has a setting taken out; which one, the finding's fix says."""
-    return Prescription(removals=(f"{finding.message}: {finding.fix or 'take it out'} ({finding.code})",))
+    how = "" if finding.fix in {None, "remove it"} else f": {finding.fix}"
+    return Prescription(removals=(f"{finding.message}{how} ({finding.code})",))
 
 
 def enough_bits(finding: Finding) -> Prescription:  # noqa: ARG001 (what is enough stands in the rollout)

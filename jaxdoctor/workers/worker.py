@@ -110,7 +110,7 @@ def run(
     if message is None:
         if timed_out.is_set():
             raise WorkerTimeoutError(
-                f"{subject} did not end within {limit:.0f} s",
+                f"{subject} timed out after {limit:.0f} s",
                 hint="raise --time-limit, or lower --steps or --replays",
             )
         raise WorkerError(f"{subject} died{_cause(process.returncode)}", hint=_last_words(process, chatter))

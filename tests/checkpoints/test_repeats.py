@@ -34,7 +34,7 @@ def test_what_stays_ill_is_one_finding(tmp_path):
     """The same NaN in three checkpoints is told once, with the later ones counted."""
     (finding,) = scanned(save_run(tmp_path, {200, 300, 400}))
 
-    assert finding.message.endswith("; so it is in 2 later checkpoints")
+    assert finding.message.endswith("; also in 2 later checkpoints")
     assert len(finding.evidence["also_in"]) == 2
 
 
@@ -47,7 +47,7 @@ def test_several_files_of_one_checkpoint_are_no_later_checkpoints():
     (finding,) = together(judged)
 
     assert finding.message == (
-        "1-of-6 is missing; and so it is with 2 other files (2-of-6.safetensors, 3-of-6.safetensors)"
+        "1-of-6 is missing; also in 2 other files (2-of-6.safetensors, 3-of-6.safetensors)"
     )
 
 
@@ -74,7 +74,7 @@ def test_all_leaves_are_told():
 def test_the_newest_clean_checkpoint_is_named(tmp_path):
     (finding,) = scanned(save_run(tmp_path, {300, 400}))
 
-    assert finding.fix.endswith("; the last clean checkpoint is `step_200.npz`")
+    assert finding.fix == "resume from `step_200.npz`, the last clean checkpoint, with jax_debug_nans=True"
     assert finding.evidence["last_clean"] == str(tmp_path / "step_200.npz")
 
 

@@ -106,7 +106,7 @@ def test_a_report_that_prescribes_nothing_says_so(tmp_path):
     FORMAT.write(EMPTY, out)
     (tmp_path / "x.json").write_text(out.getvalue())
 
-    assert recommend(str(tmp_path / "x.json")).stdout == "# nothing needs to be set\n"
+    assert recommend(str(tmp_path / "x.json")).stdout == "# no settings needed for what was examined\n"
 
 
 @pytest.fixture

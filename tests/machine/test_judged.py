@@ -38,7 +38,10 @@ def test_a_cpu_is_measured_and_stands_for_any_card_with_tf32():
     assert {product.side for product in found.measured.products} == {"left", "right"}
     assert max(product.max_relative_error for product in found.measured.at("highest")) < 1e-5
     assert all(product.milliseconds > 0 for product in found.measured.products)
-    assert found.environment.assumed == "no accelerator here; judged as any card with TF32"
+    assert (
+        found.environment.assumed
+        == "no accelerator here; judging for any card with TF32 (name yours: --card rtx-4090)"
+    )
     assert not found.environment.elsewhere
     assert (found.environment.here.platform, found.environment.accelerator.tf32) == ("cpu", True)
     assert found.delivered == TF32
@@ -51,7 +54,7 @@ def test_a_named_card_is_judged_with_the_settings_of_here(monkeypatch):
     found = examine_machine("rtx-4090")
 
     assert found.environment.accelerator.card == "rtx-4090"
-    assert found.environment.assumed == "judged as rtx-4090, as asked; this machine has cpu"
+    assert found.environment.assumed == "judging for rtx-4090 (--card); running on cpu"
     assert found.environment.elsewhere
     assert found.measured is None
     assert (found.setting, found.delivered.mantissa_bits) == ("highest", 23)
@@ -87,7 +90,7 @@ def test_a_card_that_jax_does_not_see_is_judged_instead(tmp_path, monkeypatch):
     found = examine_machine()
 
     assert found.environment.idle_gpus == ("Tesla T4",)
-    assert found.environment.assumed == "JAX computes on the CPU; judged as the t4 that nvidia-smi lists"
+    assert found.environment.assumed == "JAX computes on the CPU; judging for the t4 that nvidia-smi lists"
 
 
 def test_trouble_with_nvidia_smi_is_said(tmp_path, monkeypatch):
@@ -180,8 +183,8 @@ def test_a_worker_that_hangs_ends_at_the_time_limit(monkeypatch):
 
     found = examine_machine(time_limit=2)
 
-    assert "did not end within 2 s" in found.skipped[0].reason
-    assert found.environment.assumed == "JAX does not start here; judged as any card with TF32"
+    assert "timed out after 2 s" in found.skipped[0].reason
+    assert found.environment.assumed == "JAX does not start here; judging for any card with TF32"
 
 
 def sleep_for_ever(settings, seconds, *, progress):

@@ -50,7 +50,7 @@ def _commands(report: Report) -> Iterator[str]:
     if (line := replayable(report)) is not None:
         yield _message(line)
     if report.partial:
-        yield "::warning title=interrupted::this is only what was found until then"
+        yield "::warning title=interrupted::partial report"
 
 
 def _fitting(text: str) -> str:

@@ -64,8 +64,8 @@ def _products(label: str, deliveries: list[Delivery], console: Console) -> None:
 def _all_alike(products: list[Delivery]) -> str:
     first = products[0]
     names = ", ".join(sorted({product.setting for product in products}, key=_rank))
-    shapes = counted(len({product.shape for product in products}), "product shape")
-    return f"{first.mantissa_bits} mantissa bits ({first.arithmetic}) on {shapes}, whatever is set: {names}"
+    shapes = counted(len({product.shape for product in products}), "tested matrix shape")
+    return f"{first.mantissa_bits} bits ({first.arithmetic}) on {shapes} at every precision level: {names}"
 
 
 def _row(products: list[Delivery]) -> tuple[str | Text, ...]:

@@ -49,11 +49,7 @@ def _asset(name: str) -> str:
 def _header(report: Report) -> Markup:
     lead = worst(report.outcomes)
     cards = [*([] if lead is None else [_margin_card(lead)]), _findings_card(report), _examined_card(report)]
-    partial = (
-        tag("p", "Interrupted: this is only what was found until then.", class_="banner")
-        if report.partial
-        else ""
-    )
+    partial = tag("p", "Interrupted: partial report.", class_="banner") if report.partial else ""
     return tag(
         "header",
         tag("p", f"jaxdoctor {report.command}", class_="over"),

@@ -118,7 +118,7 @@ def _left_out(report: Report) -> Markup:
     rows: list[tuple[Cell, ...]] = [
         (path(skipped.subject), "not examined", _reason(skipped, report)) for skipped in report.unexamined
     ]
-    rows += [(path(one.subject), "unchanged", f"its result is that of {one.when}") for one in report.reused]
+    rows += [(path(one.subject), "unchanged", f"its result of {one.when} is reused") for one in report.reused]
     rows += [
         (
             joined([f"{one.finding.code} {one.finding.name} ", path(place(one.finding.location))]),

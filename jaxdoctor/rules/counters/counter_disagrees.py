@@ -43,7 +43,7 @@ def counter_disagrees(checkpoint: Checkpoint) -> Hits:
     for name, step, leaf, count in disagreements(checkpoint):
         yield Hit(
             location=Location(path=checkpoint.path, leaf=name, step=checkpoint.step),
-            message=f"{name} is {step} and {leaf} is {count:.0f}",
+            message=f"{name} is {step:,} and {leaf} is {count:,.0f}",
             evidence={"step": step, "other": leaf, "value": count},
             fix="restore the whole training state, not only its parameters",
         )

@@ -63,10 +63,12 @@ def _judge(series: Series, saved: Checkpoint, counter: SavedCounter) -> Iterator
         return
     end = "saturates" if counter.saturates else "wraps"
     when = _when(series, saved, counter)
-    parts = [f"{counter.path} is at {share:.1%} of {counter.dtype} ({counter.value} of {counter.limit})"]
+    parts = [
+        f"{counter.path} is at {share:.1%} of {counter.dtype} ({counter.value:,.0f} of {counter.limit:,})"
+    ]
     if beyond:
         parts.append(
-            f"; at {series.expectations.planned_steps} steps it would be {reached:.0f}, and it {end} before"
+            f"; it {end} {_at_step(saved, counter)}of the planned {series.expectations.planned_steps:,}"
         )
     if when is not None:
         parts.append(f"; it {end} on {when:%Y-%m-%d %H:%M} UTC")
@@ -93,6 +95,14 @@ def _planned(saved: Checkpoint, counter: SavedCounter, expected: Expectations) -
     if not saved.step or saved.step <= 0:
         return float(expected.planned_steps)
     return counter.value / saved.step * expected.planned_steps
+
+
+def _at_step(saved: Checkpoint, counter: SavedCounter) -> str:
+    """Where it meets its limit, in steps as the names of the checkpoints count them."""
+    assert counter.limit is not None
+    if not saved.step or saved.step <= 0:
+        return f"at {counter.limit:,} "
+    return f"at about step {counter.limit / counter.value * saved.step:,.0f} "
 
 
 def _rate(series: Series, counter: SavedCounter) -> float | None:

@@ -39,7 +39,7 @@ def counter_saturated(checkpoint: Checkpoint) -> Hits:
             yield Hit(
                 location=Location(path=checkpoint.path, leaf=counter.path, step=checkpoint.step),
                 message=(
-                    f"{counter.path} is {counter.value}, the largest {counter.dtype}: it counts no more"
+                    f"{counter.path} is {counter.value:,}, the largest {counter.dtype}: it counts no more"
                 ),
                 evidence={"value": counter.value, "dtype": counter.dtype},
                 fix="count in 64 bits",

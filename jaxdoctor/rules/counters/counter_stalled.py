@@ -89,7 +89,7 @@ def _suspect(beyond: tuple[Sighting, ...]) -> Iterator[Hit]:
 def _growing(beyond: tuple[Sighting, ...]) -> Iterator[Hit]:
     saved, counter = beyond[-1]
     message = (
-        f"{counter.path} is {counter.value:.0f}, beyond {counter.limit}, "
+        f"{counter.path} is {counter.value:,.0f}, beyond {counter.limit:,}, "
         f"up to which {counter.dtype} holds every integer"
     )
     yield _hit(saved, counter, message, Severity.NOTE)
@@ -100,8 +100,8 @@ def _spelled(counter: SavedCounter) -> str:
     times, rest = divmod(int(counter.value), counter.limit)
     power = f"2^{counter.limit.bit_length() - 1}"
     if rest:
-        return f"{counter.value:.0f}"
-    return f"{counter.value:.0f} = {power}" + (f" * {times}" if times > 1 else "")
+        return f"{counter.value:,.0f}"
+    return f"{counter.value:,.0f} = {power}" + (f" * {times}" if times > 1 else "")
 
 
 def _hit(saved: Checkpoint, counter: SavedCounter, message: str, severity: Severity | None = None) -> Hit:

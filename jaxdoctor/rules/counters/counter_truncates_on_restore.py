@@ -50,8 +50,8 @@ def counter_truncates_on_restore(checkpoint: Checkpoint) -> Hits:
             yield Hit(
                 location=Location(path=checkpoint.path, leaf=counter.path, step=checkpoint.step),
                 message=(
-                    f"{counter.path} is {counter.value} in {counter.dtype}; "
-                    f"without x64 it is restored as {left}"
+                    f"{counter.path} is {counter.value:,} in {counter.dtype}; "
+                    f"without x64 it is restored as {left:,}"
                 ),
                 evidence={"value": counter.value, "dtype": counter.dtype, "restored": left},
                 fix="restore with JAX_ENABLE_X64=1, or save it as a Python number",

@@ -18,6 +18,8 @@ WIDE_SENTINELS = 1 << 20
 """Small negative counts are marks, such as torch's last_epoch of -1. A wrap starts at the type's end."""
 
 BYTE_BITS, WORD_BITS = 8, 32
+
+CURE = "use a 64-bit counter, such as jaxdoctor.remedies.StepCounter"
 FAR = 1 << 30
 """A nameless number must lie so far below zero."""
 
@@ -48,7 +50,8 @@ def counter_wrapped(series: Series) -> Hits:
     ## Example
 
     ```text
-    JD311 error counter-wrapped: env_steps fell from 2000683008 to -1627389952: +666894336 modulo 2^32
+    JD311 error counter-wrapped: env_steps fell from 2,000,683,008 to -1,627,389,952: it grew by
+      666,894,336 modulo 2^32
     ```
 
     ## Sources
@@ -79,9 +82,9 @@ def _fell(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
         after = fall.after.counter
         yield Hit(
             location=_where(fall.after.saved, after.path),
-            message=f"{after.path} fell from {first} to {second}: +{fall.grown} modulo 2^32",
+            message=f"{after.path} fell from {first:,} to {second:,}: it grew by {fall.grown:,} modulo 2^32",
             evidence={"before": first, "after": second, "grown": fall.grown, "dtype": after.dtype},
-            fix="count in 64 bits; the true count is this plus 4294967296",
+            fix=f"{CURE}; the true count is {second + (1 << WORD_BITS):,}",
         )
 
 
@@ -101,19 +104,19 @@ def _below_zero(saved: Checkpoint, counter: SavedCounter) -> Hit:
     if widened and value < -(1 << (WORD_BITS - 1)):
         return Hit(
             location=_where(saved, counter.path),
-            message=f"{counter.path} is {value}, and a count is never below zero",
+            message=f"{counter.path} is {value:,}, and a count is never below zero",
             evidence={"value": value, "dtype": counter.dtype},
             fix="see where it is counted; no wrap at 2^32 explains this number",
         )
     true = value + (1 << (WORD_BITS if widened else bits))
-    meaning = f"which is {true} in {counter.dtype}"
+    meaning = f"which is {true:,} in {counter.dtype}"
     if widened:
-        meaning = f"an int32 that wrapped before it was saved as {counter.dtype}: the true count is {true}"
+        meaning = f"an int32 that wrapped before it was saved as {counter.dtype}: the true count is {true:,}"
     return Hit(
         location=_where(saved, counter.path),
-        message=f"{counter.path} is {value}, {meaning}",
+        message=f"{counter.path} is {value:,}, {meaning}",
         evidence={"value": value, "dtype": counter.dtype, "likely": true},
-        fix=f"count in 64 bits; the true count is likely {true}",
+        fix=f"{CURE}; the true count is likely {true:,}",
     )
 
 
@@ -127,9 +130,9 @@ def _congruent(sightings: tuple[Sighting, ...]) -> Iterator[Hit]:
             if true > (narrow.maximum or true) and true != counter.value == narrow.wrapped(true) != 0:
                 yield Hit(
                     location=_where(saved, counter.path),
-                    message=f"{counter.path} is {counter.value}: {name} tells {true}, the same modulo 2^32",
+                    message=f"{counter.path} is {counter.value:,}: {name} tells {true:,}, equal modulo 2^32",
                     evidence={"value": counter.value, "true": true, "witness": name},
-                    fix=f"count in 64 bits; the true count is {true}",
+                    fix=f"{CURE}; the true count is {true:,}",
                 )
                 break
 
@@ -140,7 +143,7 @@ def _folders(series: Series) -> Iterator[Hit]:
             true = saved.named_step + (1 << 32)
             yield Hit(
                 location=Location(path=saved.path, step=saved.named_step),
-                message=f"its name tells step {saved.named_step}, which is {true} in int32",
+                message=f"its name tells step {saved.named_step}, which is an int32 that wrapped: {true:,}",
                 evidence={"step": saved.named_step, "likely": true},
                 fix="count in 64 bits; Brax does since 0.12.2",
             )
@@ -153,7 +156,7 @@ def _nameless(series: Series) -> Iterator[Hit]:
             if _is_nameless(leaf) and isinstance(leaf.value, int) and leaf.value < -FAR:
                 yield Hit(
                     location=_where(saved, leaf.path),
-                    message=f"{leaf.path} is {leaf.value}, as a counter is that wrapped",
+                    message=f"{leaf.path} is {leaf.value:,}, as a counter is that wrapped",
                     evidence={"value": leaf.value, "dtype": leaf.dtype},
                     severity=Severity.WARNING,
                 )

@@ -27,7 +27,7 @@ def split_counter_carry(series: Series) -> Hits:
 
     ## Why it matters
 
-    The count went back by 4294967296, and every schedule and stopping rule that reads it with it.
+    The count went back by 4,294,967,296, and every schedule and stopping rule that reads it with it.
 
     ## What to do
 
@@ -59,7 +59,7 @@ def _signed(saved: Checkpoint, counter: SavedCounter) -> Iterator[Hit]:
     if low.type.kind == "int":
         yield Hit(
             location=Location(path=saved.path, leaf=low.path, step=saved.step),
-            message=f"the lower half is {low.dtype}, so that it turns negative at 2147483648",
+            message=f"the lower half is {low.dtype}, so that it turns negative at 2,147,483,648",
             evidence={"dtype": low.dtype, "value": low.value},
             fix="keep both halves in uint32",
             severity=None if isinstance(low.value, int) and low.value < 0 else Severity.WARNING,
@@ -75,8 +75,8 @@ def _lost(earlier: Checkpoint, before: SavedCounter, later: Checkpoint, after: S
         yield Hit(
             location=Location(path=later.path, leaf=after.path, step=later.step),
             message=(
-                f"the lower half of {after.path} fell from {first & 0xFFFFFFFF} to {second & 0xFFFFFFFF}, "
-                f"and the upper half stayed at {second >> 32}"
+                f"the lower half of {after.path} fell from {first & 0xFFFFFFFF:,} "
+                f"to {second & 0xFFFFFFFF:,}, and the upper half stayed at {second >> 32:,}"
             ),
             evidence={"before": first, "after": second},
             fix="carry into the upper half: hi + (lo < increment)",

@@ -38,7 +38,7 @@ def cholesky_pool_too_small(environment: Environment) -> Hits:
 
     ```text
     JD110 warning cholesky-pool-too-small: 2 threads in the pool of jaxlib 0.10.2, where batched Cholesky
-      can wait for ever
+      can deadlock
     ```
 
     ## Sources
@@ -53,7 +53,7 @@ def cholesky_pool_too_small(environment: Environment) -> Hits:
         yield Hit(
             location=Location(path="jaxlib"),
             message=(
-                f"{threads} threads in the pool of jaxlib {jaxlib}, where batched Cholesky can wait for ever"
+                f"{threads} threads in the pool of jaxlib {jaxlib}, where batched Cholesky can deadlock"
             ),
             evidence={"threads": threads, "jaxlib": jaxlib},
             fix="set PJRT_NPROC=16 before Python starts",

@@ -44,11 +44,7 @@ def fatal_xla_flag(environment: Environment) -> Hits:
     """
     for flag in environment.unknown_xla_flags:
         name, equals, _ = flag.partition("=")
-        fix = (
-            "take it out; JAX_DEFAULT_MATMUL_PRECISION=highest avoids TF32"
-            if "tf32" in name
-            else "take it out"
-        )
+        fix = "remove it; JAX_DEFAULT_MATMUL_PRECISION=highest avoids TF32" if "tf32" in name else "remove it"
         if not equals and environment.unread_xla_flags:
             fix = f"write --{name}={environment.unread_xla_flags.split()[0]}, without a space"
         yield Hit(
@@ -63,5 +59,5 @@ def fatal_xla_flag(environment: Environment) -> Hits:
             location=Location(path="XLA_FLAGS"),
             message=f"{named} ends the process: {reason}",
             evidence={"flag": flag, "reason": reason},
-            fix="correct the value, or take it out",
+            fix="correct the value, or remove it",
         )

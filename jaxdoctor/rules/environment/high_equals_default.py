@@ -33,8 +33,8 @@ def high_equals_default(deliveries: Deliveries) -> Hits:
     ## Example
 
     ```text
-    JD102 note high-equals-default: 14 of the 14 products that DEFAULT shortens keep only 10 of 23 bits
-      under HIGH too
+    JD102 note high-equals-default: HIGH is no better than DEFAULT here: 14 of the 14 matrix shapes that
+      DEFAULT shortens stay at 10 of 23 bits
     ```
 
     ## Sources
@@ -58,8 +58,9 @@ def high_equals_default(deliveries: Deliveries) -> Hits:
     yield Hit(
         location=Location(path=deliveries.machine),
         message=(
-            f"{len(equal)} of the {len(at_default)} products that DEFAULT shortens "
-            f"{'keep only' if certain else 'may keep only'} {bits} of {F32.mantissa_bits} bits under HIGH too"
+            f"HIGH {'is' if certain else 'may be'} no better than DEFAULT here: {len(equal)} of the "
+            f"{len(at_default)} matrix shapes that DEFAULT shortens {'stay' if certain else 'may stay'} at "
+            f"{bits} of {F32.mantissa_bits} bits"
         ),
         evidence={
             "equal": len(equal),

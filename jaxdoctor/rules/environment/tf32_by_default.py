@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.delivery import Deliveries
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.precision import F32
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -36,8 +37,8 @@ def tf32_by_default(deliveries: Deliveries) -> Hits:
     ## Example
 
     ```text
-    JD101 note tf32-by-default: 14 of 16 products get 10 of 23 mantissa bits (tf32-rounded), 64x64 @ 64x64
-      for one
+    JD101 note tf32-by-default: 14 of 16 tested matrix shapes get 10 of 23 mantissa bits (tf32-rounded),
+      e.g. 64x64 @ 64x64
     ```
 
     ## Sources
@@ -55,8 +56,9 @@ def tf32_by_default(deliveries: Deliveries) -> Hits:
     yield Hit(
         location=Location(path=deliveries.machine),
         message=(
-            f"{len(short)} of {total} products get {worst.mantissa_bits} of {F32.mantissa_bits} mantissa "
-            f"bits ({worst.arithmetic}), {worst.shape} for one"
+            f"{len(short)} of {total} tested matrix shapes {agreed(len(short), 'gets', 'get')} "
+            f"{worst.mantissa_bits} of {F32.mantissa_bits} mantissa bits ({worst.arithmetic}), "
+            f"e.g. {worst.shape}"
         ),
         evidence={
             "setting": setting,

@@ -6,6 +6,7 @@ from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.precision import TF32
+from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
 
 LARGEST_SHARE = 4 * TF32.unit_roundoff
@@ -26,7 +27,7 @@ def light_joint(model: Model) -> Hits:
 
     A joint without armature to speak of whose inertia comes almost entirely from links that another joint
     moves as well: two hinges close together and nearly parallel, with a long or heavy link behind them.
-    When the other joints give way, less than 1/500 of its inertia is left, and armature adds next to
+    When the other joints move freely, less than 1/500 of its inertia is left, and armature adds next to
     nothing. TF32 rounds with a relative error of up to 1/2048.
 
     ## Why it matters
@@ -43,7 +44,8 @@ def light_joint(model: Model) -> Hits:
     ## Example
 
     ```text
-    JD211 note light-joint: joint index_tilt keeps 3.1e-05 of its inertia when the others give way
+    JD211 note light-joint: joint index_tilt has almost no inertia of its own
+      (3.1e-05 of the total when the other joints move freely)
     ```
 
     ## Sources
@@ -63,10 +65,13 @@ def light_joint(model: Model) -> Hits:
         return
     worst = light[0]
     others = list(dict.fromkeys(str(joint.spot) for joint in light[1:NAMED]))
-    rest = f"; so do {len(light) - 1} more, among them {', '.join(others)}" if others else ""
+    rest = f"; also {counted(len(light) - 1, 'more joint')}, among them {', '.join(others)}" if others else ""
     yield Hit(
         location=Location(path=model.path, line=worst.spot.line),
-        message=f"{worst.spot} keeps {worst.share:.2g} of its inertia when the others give way{rest}",
+        message=(
+            f"{worst.spot} has almost no inertia of its own ({worst.share:.2g} of the total when the other "
+            f"joints move freely){rest}"
+        ),
         evidence={
             "joint": worst.spot.name,
             "share": float(f"{worst.share:.3g}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.model import QPOS0, Model
+from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
 
 SMALL = 0.01
@@ -36,7 +37,8 @@ def limit_violated_at_start(model: Model) -> Hits:
     ## Example
 
     ```text
-    JD221 warning limit-violated-at-start: joint knee stands at 0 at keyframe home, outside -2.2 to -0.3
+    JD221 warning limit-violated-at-start: joint knee starts at 0 (keyframe home), outside its range
+      -2.2..-0.3
     ```
 
     ## Sources
@@ -50,9 +52,9 @@ def limit_violated_at_start(model: Model) -> Hits:
     yield Hit(
         location=Location(path=model.path, line=worst.spot.line),
         message=(
-            f"{worst.spot} stands at {worst.value:.3g} at {worst.pose}, "
-            f"outside {worst.low:.3g} to {worst.high:.3g}"
-            + (f"; {len(outside) - 1} more are outside theirs" if len(outside) > 1 else "")
+            f"{worst.spot} starts at {worst.value:.3g} ({worst.pose}), "
+            f"outside its range {worst.low:.3g}..{worst.high:.3g}"
+            + (f" (and {counted(len(outside) - 1, 'more joint')})" if len(outside) > 1 else "")
         ),
         evidence={
             "joint": worst.spot.name,
@@ -62,9 +64,9 @@ def limit_violated_at_start(model: Model) -> Hits:
             "violations": len(outside),
         },
         fix=(
-            "add a keyframe with the pose that your run starts from, or mend the range"
+            "add a keyframe with the pose that your run starts from, or correct the range"
             if worst.pose == QPOS0
-            else f"mend {worst.pose} or the range"
+            else f"correct {worst.pose} or the range"
         ),
         severity=Severity.WARNING if worst.share > LARGE and worst.pose != QPOS0 else None,
     )

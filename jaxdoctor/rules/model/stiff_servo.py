@@ -16,7 +16,7 @@ def stiff_servo(model: Model) -> Hits:
 
     ## What it saw
 
-    An actuator with feedback on one joint, and the inertia that it feels when every other joint gives way.
+    An actuator with feedback on one joint, and the inertia that it feels when every other joint moves freely.
     Semi-implicit Euler keeps a swing with stiffness k, explicit damping b, implicit damping d and inertia I
     from growing only while timestep^2 * k + 2 * timestep * b is below 4 * I + 2 * timestep * d. This
     servo is above.

@@ -56,7 +56,11 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
     mended = "float32 is not enough on any card, x64 is" if more else f"finite from {required} bits on"
     full = (one for one in outcome.trials if one.precision == F32 and one.batch is None)
     highest, x64 = outcome.at_highest or next(full, None), native_x64(outcome.trials)
-    where = f"; {' and '.join(outcome.culprits)} alone suffices" if outcome.culprits else ""
+    where = (
+        f"; rounding the product at {' and '.join(outcome.culprits)} is enough to cause it"
+        if outcome.culprits
+        else ""
+    )
     yield Hit(
         location=Location(
             path=outcome.subject, leaf=trial.first_bad_field, step=outcome.first_bad_step(trial)

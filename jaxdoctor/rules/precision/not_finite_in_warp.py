@@ -44,7 +44,7 @@ def not_finite_in_warp(outcome: Outcome) -> Hits:
         location=Location(path=outcome.subject, leaf=warp.first_bad_field, step=warp.first_bad_step),
         message=(
             f"{warp.failed} of {warp.replays} replays are not finite in MuJoCo Warp, first "
-            f"{warp.first_bad_field} at step {warp.first_bad_step}; no setting of JAX reaches it"
+            f"{warp.first_bad_field} at step {warp.first_bad_step}; no setting of JAX changes that"
         ),
         evidence={"failed": warp.failed, "replays": warp.replays},
         fix='run the physics with impl="jax", or mend the model',

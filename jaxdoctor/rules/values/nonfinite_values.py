@@ -8,9 +8,10 @@ from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.statistics import Statistics
+from jaxdoctor.facts.text import agreed, counted
 from jaxdoctor.rules.rule import Hits, rule
 
-FIX = "restore the last clean checkpoint, and train on from it with jax_debug_nans"
+FIX = "resume from the last clean checkpoint with jax_debug_nans=True"
 FLOATS = frozenset({"float", "complex"})
 FEWEST_TOGETHER = 4
 NEARLY_ALL = 0.8
@@ -117,12 +118,12 @@ def _hit(checkpoint: Checkpoint, leaf: Leaf, seen: Statistics) -> Hit:
 
 def _message(seen: Statistics) -> str:
     kinds = [(seen.nan, "NaN"), (seen.nonfinite - seen.nan, "infinite")]
-    parts = [f"{seen.nonfinite} of {seen.seen} values are not finite: "]
-    parts.append(", ".join(f"{count} {kind}" for count, kind in kinds if count))
+    parts = [f"{seen.nonfinite:,} of {counted(seen.seen, 'value')} {agreed(seen.nonfinite)} not finite: "]
+    parts.append(", ".join(f"{count:,} {kind}" for count, kind in kinds if count))
     if seen.first_nonfinite is not None:
-        parts.append(f", the first at index {seen.first_nonfinite}")
+        parts.append(f", the first at index {seen.first_nonfinite:,}")
     if not seen.whole:
-        parts.append(f" (a sample of {seen.size})")
+        parts.append(f" (a sample of {seen.size:,})")
     return "".join(parts)
 
 

@@ -226,5 +226,5 @@ def test_a_call_that_does_not_end_is_an_error_and_no_report(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     model = written(Named(function="gaits:forever", args="gaits:seeded"))
 
-    with pytest.raises(WorkerTimeoutError, match="calling gaits:forever did not end within"):
+    with pytest.raises(WorkerTimeoutError, match="calling gaits:forever timed out after"):
         probe(Ask(model=model, subject="gaits:forever", steps=1, time_limit=6), card="rtx-4090")

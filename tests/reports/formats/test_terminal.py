@@ -60,7 +60,7 @@ def test_the_margin_of_one_rollout_is_a_bar():
     text = plain(Report(command="probe", subject="hand", examined=1, outcomes=(HAND,)))
 
     assert "-4 bits  ██████████░░░░·········  requires 14, rtx-4090 delivers 10" in text
-    assert "precision: fails at what rtx-4090 delivers, and not at a higher precision" in text
+    assert "precision: fails at the precision that rtx-4090 gives; finite at a higher one" in text
 
 
 def test_the_table_of_precisions_names_the_first_bad_step_and_field():
@@ -77,7 +77,7 @@ def test_settings_that_all_deliver_the_same_take_one_line():
 
     text = verbose(Report(command="probe", subject="cpu", examined=1, deliveries=alike))
 
-    assert "products  23 mantissa bits (f32) on 1 product shape, whatever is set: default, high" in text
+    assert "products  23 bits (f32) on 1 tested matrix shape at every precision level: default, high" in text
     assert "setting  arithmetic" not in text
 
 
@@ -270,7 +270,7 @@ def test_the_answer_stands_first():
 @pytest.mark.parametrize(
     ("steps", "timestep", "said"),
     [
-        (500, 0.002, "healthy: finite for 1 s in 16 of 16 replays at what rtx-4090 delivers"),
+        (500, 0.002, "healthy: finite for 1 s in 16 of 16 replays at the precision that rtx-4090 gives"),
         (250, 0.004, "healthy: finite for 1 s in 16 of 16 replays"),
         (600, 0.001, "healthy: finite for 0.6 s in 16 of 16 replays"),
         (100, 0.002, "healthy for 0.2 s: finite for 0.2 s in 16 of 16 replays"),

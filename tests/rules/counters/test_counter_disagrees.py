@@ -20,7 +20,7 @@ def test_a_step_beside_another_count_is_told():
     (finding,) = judged(counter_disagrees, state(20000, 12000))
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == "step is 20000 and opt_state/0/count is 12000"
+    assert finding.message == "step is 20,000 and opt_state/0/count is 12,000"
 
 
 def torch_state(step, *counts, name="global_step"):
@@ -38,7 +38,7 @@ def torch_state(step, *counts, name="global_step"):
 def test_an_optimizer_of_torch_younger_than_the_run_is_told(count):
     (finding,) = judged(counter_disagrees, torch_state(20000, count))
 
-    assert finding.message == f"global_step is 20000 and optimizers/0/state/0/step is {count}"
+    assert finding.message == f"global_step is 20,000 and optimizers/0/state/0/step is {count:,}"
 
 
 @pytest.mark.parametrize(

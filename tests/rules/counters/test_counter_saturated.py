@@ -14,7 +14,7 @@ def test_the_maximum_is_told(dtype, value):
     )
 
     assert finding.severity is Severity.ERROR
-    assert finding.message == f"opt_state/0/count is {value}, the largest {dtype}: it counts no more"
+    assert finding.message == f"opt_state/0/count is {value:,}, the largest {dtype}: it counts no more"
 
 
 def test_one_below_it_still_counts():

@@ -13,7 +13,7 @@ def test_a_count_that_stays_where_the_type_ends_is_told():
     (finding,) = judged(counter_stalled, run)
 
     assert finding.severity is Severity.ERROR
-    assert finding.message == "0/count stays at 34359738368 = 2^24 * 2048 while the step goes on"
+    assert finding.message == "0/count stays at 34,359,738,368 = 2^24 * 2048 while the step goes on"
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [("float32", 2**24), ("float16", 2**11), ("bfloat16", 2**8)])
@@ -28,7 +28,7 @@ def test_one_checkpoint_exactly_at_the_end_is_a_warning():
     (finding,) = judged(counter_stalled, counts("state/0/step", [16777216.0], "float32", layout="torch"))
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == "state/0/step is exactly 16777216 = 2^24, where float32 stops counting"
+    assert finding.message == "state/0/step is exactly 16,777,216 = 2^24, where float32 stops counting"
 
 
 def test_beyond_the_limit_and_still_growing_is_a_note():

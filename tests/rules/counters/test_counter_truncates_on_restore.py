@@ -17,7 +17,7 @@ def test_what_would_be_restored_is_told():
     (finding,) = judged(counter_truncates_on_restore, count(2**33 + 5))
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == "step is 8589934597 in int64; without x64 it is restored as 5"
+    assert finding.message == "step is 8,589,934,597 in int64; without x64 it is restored as 5"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,10 @@ def test_the_run_of_playground_48_is_one_finding():
     (finding,) = judged(counter_wrapped, counts("env_steps", PLAYGROUND))
 
     assert finding.severity is Severity.ERROR
-    assert finding.message == "env_steps fell from 2000683008 to -1627389952: +666894336 modulo 2^32"
+    assert (
+        finding.message
+        == "env_steps fell from 2,000,683,008 to -1,627,389,952: it grew by 666,894,336 modulo 2^32"
+    )
     assert finding.location.step == 4000
 
 
@@ -30,7 +33,7 @@ def test_a_fall_from_positive_to_positive_can_be_a_wrap():
 def test_one_checkpoint_far_below_zero_is_enough():
     (finding,) = judged(counter_wrapped, counts("env_steps", [-1627389952]))
 
-    assert finding.message == "env_steps is -1627389952, which is 2667577344 in int32"
+    assert finding.message == "env_steps is -1,627,389,952, which is 2,667,577,344 in int32"
 
 
 def test_unsigned_counters_wrap_at_two_to_the_32():
@@ -53,7 +56,7 @@ def test_a_negative_folder_is_told_once():
 
     (finding,) = judged(counter_wrapped, run)
 
-    assert finding.message == "its name tells step -1627389952, which is 2667577344 in int32"
+    assert finding.message == "its name tells step -1627389952, which is an int32 that wrapped: 2,667,577,344"
 
 
 def test_a_nameless_number_near_the_end_is_a_warning():
@@ -105,13 +108,13 @@ def test_a_wrap_that_was_widened_is_known(dtype):
     (finding,) = judged(counter_wrapped, counts("env_steps", [-2_094_967_296], dtype))
 
     assert finding.evidence["likely"] == 2_200_000_000
-    assert finding.message.endswith("the true count is 2200000000")
+    assert finding.message.endswith("the true count is 2,200,000,000")
 
 
 def test_no_number_beyond_two_to_the_64_is_told():
     (finding,) = judged(counter_wrapped, counts("env_steps", [-3_000_000_000], "int64"))
 
-    assert finding.message == "env_steps is -3000000000, and a count is never below zero"
+    assert finding.message == "env_steps is -3,000,000,000, and a count is never below zero"
 
 
 def test_an_int16_wraps_at_its_own_end():

@@ -23,7 +23,7 @@ def test_a_lost_carry_is_told():
 
     assert finding.severity is Severity.ERROR
     assert finding.message == (
-        "the lower half of env_steps fell from 4294000000 to 32704, and the upper half stayed at 0"
+        "the lower half of env_steps fell from 4,294,000,000 to 32,704, and the upper half stayed at 0"
     )
 
 

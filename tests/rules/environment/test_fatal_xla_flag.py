@@ -9,7 +9,7 @@ from tests.environments import environment, only
 def test_a_flag_that_does_not_exist_is_told_with_what_does():
     finding = only(fatal_xla_flag, environment(unknown_xla_flags=("xla_gpu_enable_tf32=true",)))
 
-    assert finding.fix == "take it out; JAX_DEFAULT_MATMUL_PRECISION=highest avoids TF32"
+    assert finding.fix == "remove it; JAX_DEFAULT_MATMUL_PRECISION=highest avoids TF32"
 
 
 def test_a_flag_whose_value_stands_behind_a_space_is_put_right():

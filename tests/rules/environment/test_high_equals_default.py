@@ -60,7 +60,7 @@ def test_where_default_is_float32_nothing_is_said():
 def test_what_every_kernel_does_is_said_as_a_fact(fact, certain):
     (finding,) = high_equals_default.judge(fact)
 
-    assert ("may keep only 10 of 23 bits" in finding.message) is not certain
+    assert ("may stay at 10 of 23 bits" in finding.message) is not certain
     assert finding.evidence["certain"] is certain
 
 
@@ -70,4 +70,4 @@ def test_a_measurement_is_said_as_a_fact():
 
     (measured,) = high_equals_default.judge(here)
 
-    assert "shortens keep only 10 of 23 bits under HIGH too" in measured.message
+    assert "DEFAULT shortens stay at 10 of 23 bits" in measured.message

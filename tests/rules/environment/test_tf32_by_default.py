@@ -17,7 +17,7 @@ def test_tf32_is_told_with_its_products():
 def test_a_tpu_keeps_seven_bits():
     (finding,) = tf32_by_default.judge(deliveries("tpu-v5e"))
 
-    assert finding.message.startswith("16 of 16 products get 7 of 23 mantissa bits (bf16)")
+    assert finding.message.startswith("16 of 16 tested matrix shapes get 7 of 23 mantissa bits (bf16)")
 
 
 @pytest.mark.parametrize(

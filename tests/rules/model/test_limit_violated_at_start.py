@@ -18,8 +18,8 @@ def test_a_keyframe_that_lies_outside_is_a_warning():
     (finding,) = findings(RULE, ranged("0.5 1.5", keyframe(0)))
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == "joint hinge0 stands at 0 at keyframe home, outside 0.5 to 1.5"
-    assert finding.fix == "mend keyframe home or the range"
+    assert finding.message == "joint hinge0 starts at 0 (keyframe home), outside its range 0.5..1.5"
+    assert finding.fix == "correct keyframe home or the range"
 
 
 def test_a_little_outside_is_a_note():
@@ -43,7 +43,7 @@ def test_only_the_pose_that_is_replayed_counts():
     assert findings(RULE, ranged("0.5 1.5", later)) == []
     assert findings(RULE, ranged("0.5 1.5", brax.format(1))) == []
     (finding,) = findings(RULE, ranged("0.5 1.5", brax.format(3)))
-    assert finding.message == "joint hinge0 stands at 3 at init_qpos, outside 0.5 to 1.5"
+    assert finding.message == "joint hinge0 starts at 3 (init_qpos), outside its range 0.5..1.5"
 
 
 def test_inside_and_on_the_edge_are_healthy():

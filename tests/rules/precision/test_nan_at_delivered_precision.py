@@ -13,7 +13,7 @@ def test_replays_that_fail_as_delivered_are_an_error():
 
     assert finding.message == (
         "16 of 16 replays are not finite at the 10 mantissa bits that rtx-4090 delivers, first qLD at step 3"
-        f"; finite from 13 bits on; {MAKE_M} alone suffices"
+        f"; finite from 13 bits on; rounding the product at {MAKE_M} is enough to cause it"
     )
     assert (finding.location.leaf, finding.location.step) == ("qLD", 3)
     assert finding.fix == ("set jax_default_matmul_precision to highest: 0 of 16 replays fail with it")
