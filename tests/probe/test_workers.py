@@ -14,6 +14,7 @@ from jaxdoctor.probe.after import After
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.replay.plan import Judgement, Lane, NativeReplay, Sweep
 
+FINE = RolledInC(replays=64)
 STEP = StepInC(step=3, replay=20, holds=True)
 
 
@@ -39,7 +40,7 @@ def judged(failed, **fields):
     )  # fmt: skip
 
 
-def tried(x64, sweep, *, cures=True, in_c=RolledInC()):
+def tried(x64, sweep, *, cures=True, in_c=FINE):
     """What is tried when x64 has ended so, and the emulation has handed over so much."""
     asked = []
     replaying = object.__new__(workers._Replaying)
