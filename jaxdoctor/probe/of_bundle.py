@@ -43,7 +43,7 @@ COMPARED = ("python", "jax", "jaxlib", "mujoco", "mujoco-mjx", "brax", "playgrou
 
 ALL = "all-"
 
-SETTINGS = {"default": "default", "high": "high", F32.name: "highest"}
+SETTINGS = {"high": "high", "highest": "highest", F32.name: "highest"}
 """What `jax_default_matmul_precision` was where a replay of that name ran on a device."""
 
 PLAIN = (UsageError, UnreadableError, UnsupportedModelError)

@@ -1,6 +1,7 @@
 """Small tools to import as the cure: each rule page points to one.
 
-from jaxdoctor.remedies import SaveCadence, StepCounter, raise_precision, save_dtype, stable_dtypes, watch
+from jaxdoctor.remedies import SaveCadence, StepCounter, guard, raise_precision
+from jaxdoctor.remedies import save_dtype, stable_dtypes, watch
 
 One file a remedy: `StepCounter` is in `step_counter.py`, and the function `watch` in `watch_.py`, whose name
 ends in an underscore because a module `watch` would stand in the place of the function.
@@ -13,6 +14,7 @@ import pkgutil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxdoctor.remedies.guard_ import guard as guard
     from jaxdoctor.remedies.raise_precision_ import raise_precision as raise_precision
     from jaxdoctor.remedies.save_cadence import SaveCadence as SaveCadence
     from jaxdoctor.remedies.save_dtype_ import save_dtype as save_dtype

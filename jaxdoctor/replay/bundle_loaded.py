@@ -44,7 +44,7 @@ class Loaded:
         for leaf, values in self.bundle.starts.items():
             if leaf in blank and blank[leaf].shape != values.shape:
                 raise _other(f"{leaf} was recorded as {values.shape}, and it is {blank[leaf].shape} here")
-        missing = sorted(set(self.bundle.starts) - set(blank))
+        missing = sorted(set(self.bundle.starts) - set(blank) - set(self.bundle.keys))
         if missing:
             raise _other(f"it has no {missing[0][:200]}")
         if found.controls != self.bundle.control.shape[1]:
@@ -68,8 +68,15 @@ class Loaded:
         return found
 
     def recording(self, batch: int) -> Recording:
-        """The recorded steps, the same in every row: in the batch in which they failed."""
-        starts = {leaf: np.repeat(each[None], batch, axis=0) for leaf, each in self.bundle.starts.items()}
+        """The recorded steps, the same in every row: in the batch in which they failed.
+
+        A model has no random key, which a guard keeps beside what is stepped.
+        """
+        starts = {
+            leaf: np.repeat(each[None], batch, axis=0)
+            for leaf, each in self.bundle.starts.items()
+            if not (self.bundle.model is not None and leaf in self.bundle.keys)
+        }
         control = np.repeat(self.bundle.control, self.bundle.substeps, axis=0)
         return Recording(
             starts=starts,

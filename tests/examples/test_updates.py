@@ -85,7 +85,15 @@ def test_train_state(capsys):
     assert said("train_state", capsys) == ["environment steps: 2,147,483,648", "checkpoint due: True"]
 
 
-@pytest.mark.parametrize(("page", "blocks"), [("remedies.md", 6), ("attribution.md", 2)])
+def test_guard(capsys):
+    assert said("guard", capsys) == [
+        "failed: angle at step 7 in row 1",
+        "lengths before it: [0.375, 0.25, 0.125]",
+        "steps of all rows: [20, 20, 20, 20]",
+    ]
+
+
+@pytest.mark.parametrize(("page", "blocks"), [("remedies.md", 7), ("attribution.md", 2), ("replay.md", 1)])
 def test_a_page_runs_from_its_beginning_to_its_end(page, blocks):
     """Its blocks are one program."""
     found = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
