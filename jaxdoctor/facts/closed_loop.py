@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+POLICY_SCOPE = "jaxdoctor-policy"
+"""The scope in which the equations of a policy are traced: `jax.named_scope`."""
+
 
 class Part(enum.StrEnum):
     """Where a closed loop was first not finite."""

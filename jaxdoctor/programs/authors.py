@@ -14,7 +14,8 @@ import jaxlib
 from jax.extend import core
 
 import jaxdoctor
-from jaxdoctor.programs.jax_internals import frames
+from jaxdoctor.facts.closed_loop import POLICY_SCOPE
+from jaxdoctor.programs.jax_internals import frames, scopes
 
 OWN_ROOMS = ("programs", "replay", "updates", "workers")
 """Rooms of ours whose frames stand between a user's line and JAX. `remedies` is called by the user."""
@@ -38,10 +39,23 @@ def is_users(file: str) -> bool:
 
 
 def place_of(eqn: core.JaxprEqn) -> str:
-    """The innermost line outside JAX that asked for the equation: "mjx/_src/support.py:162 (make_m)"."""
+    """The innermost line outside JAX that asked for the equation: "mjx/_src/support.py:162 (make_m)".
+
+    What a policy computes is told by its layer instead of its function: "layers.py:17 (policy hidden_0)".
+    """
     for frame in user_frames(eqn):
-        return f"{_from_packages(frame.file_name)}:{frame.line_num} ({frame.function_name.split('.')[-1]})"
+        what = _layer(eqn) or frame.function_name.split(".")[-1]
+        return f"{_from_packages(frame.file_name)}:{frame.line_num} ({what})"
     return "unknown"
+
+
+def _layer(eqn: core.JaxprEqn) -> str | None:
+    """The layer of the policy that drives an environment; None: the equation is not in one."""
+    around = scopes(eqn)
+    if POLICY_SCOPE not in around:
+        return None
+    layers = around[around.index(POLICY_SCOPE) + 1 :]
+    return f"policy {'/'.join(layers)}" if layers else None
 
 
 def user_frames(eqn: Any) -> tuple[Any, ...]:

@@ -290,6 +290,14 @@ def is_backward(eqn: core.JaxprEqn) -> bool:
     return any(getattr(each, "name", None) == "transpose" for each in eqn.source_info.name_stack.stack)
 
 
+def scopes(eqn: core.JaxprEqn) -> tuple[str, ...]:
+    """The names of `jax.named_scope` around the equation, outermost first, without JAX's transforms.
+
+    Within a program that another one calls, only those that were entered inside of it.
+    """
+    return tuple(each.name for each in eqn.source_info.name_stack.stack if type(each).__name__ == "Scope")
+
+
 def source_file(jaxpr: core.Jaxpr) -> str:
     """The file of the function that a program was traced from; empty where JAX does not know."""
     described = str(getattr(jaxpr.debug_info, "func_src_info", ""))

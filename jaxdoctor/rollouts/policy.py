@@ -47,8 +47,8 @@ class Policy:
     apply: Callable[[Any, Any, Any], Act]
     """`apply(parameters, observation, key) -> Act` of one observation: pure, to be vmapped. An observation is
     an array, or a dictionary of arrays of which the network reads one. The key is used where the policy draws
-    its actions. Everything in it is traced below `jax.named_scope(SCOPE)`, which tells its equations from
-    those of the physics.
+    its actions. Everything in it is traced below `jax.named_scope(POLICY_SCOPE)`, by which its products are
+    named.
     """
 
     parameters: Any
@@ -68,10 +68,6 @@ class Policy:
     action_size: int
     observation_key: str | None = None
     """Which of several observations the network reads; None: there is one, or it reads them all."""
-
-
-SCOPE = "policy"
-"""The scope in which a policy's equations are traced."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -344,3 +344,17 @@ def test_a_layout_that_is_not_known_is_said():
     assert f"jax {jax.__version__} lays its programs out" in str(caught.value)
     assert "scan" in str(caught.value)
     assert "the newest that was tried" in caught.value.hint
+
+
+def test_scopes_are_told_without_transforms():
+    """Under vmap as without it."""
+
+    def scoped(x):
+        with jax.named_scope("outer"), jax.named_scope("inner"):
+            return x * 2
+
+    for function in (scoped, jax.vmap(scoped)):
+        (eqn,) = jax.make_jaxpr(function)(jnp.ones(3)).eqns
+        assert jax_internals.scopes(eqn) == ("outer", "inner")
+    (bare,) = jax.make_jaxpr(lambda x: x * 2)(jnp.ones(3)).eqns
+    assert jax_internals.scopes(bare) == ()

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.errors import UsageError
+from jaxdoctor.facts.closed_loop import POLICY_SCOPE
 from jaxdoctor.rollouts.brax_layout import (
     BODY,
     CHOICE,
@@ -29,7 +30,7 @@ from jaxdoctor.rollouts.networks.activations import activation
 from jaxdoctor.rollouts.networks.distributions import choice, normal, tanh_normal
 from jaxdoctor.rollouts.networks.layers import dense, layer_norm
 from jaxdoctor.rollouts.networks.weights import loaded, nested, plain
-from jaxdoctor.rollouts.policy import SCOPE, Act, Policy, Sizes, Statistics
+from jaxdoctor.rollouts.policy import Act, Policy, Sizes, Statistics
 from jaxdoctor.rollouts.saved_policy import SavedPolicy
 
 TRAINED = "name the environment that it was trained in, with the same options"
@@ -99,7 +100,7 @@ def _applied(network: BraxNetwork, *, stochastic: bool) -> Callable[[Any, Any, A
     output_of, draw = KINDS[network.distribution]
 
     def apply(parameters: Any, observation: Any, key: Any) -> Act:
-        with jax.named_scope(SCOPE):
+        with jax.named_scope(POLICY_SCOPE):
             values = observation[network.observation_key] if isinstance(observation, Mapping) else observation
             if network.normalises:
                 values = (values - parameters["mean"]) / parameters["std"]
@@ -118,11 +119,13 @@ def _mlp(weights: Any, values: Any, activate: Any, network: BraxNetwork) -> Any:
 def _with_std(weights: Any, values: Any, activate: Any, network: BraxNetwork) -> Any:
     """Brax's `PolicyModuleWithStd`, its two outputs in one row."""
     hidden = _chained(weights[BODY], values, activate, final=True)
-    mean = dense(weights[HEAD], hidden)
+    with jax.named_scope("mean"):
+        mean = dense(weights[HEAD], hidden)
     if network.clip_scale is not None:
         mean = network.clip_scale * (mean / (1.0 + jnp.abs(mean)))
     if network.state_dependent:
-        std = dense(weights[SPREAD], hidden)
+        with jax.named_scope("std"):
+            std = dense(weights[SPREAD], hidden)
         std = jnp.exp(std) if network.logarithmic else std
     elif network.logarithmic:
         std = jnp.exp(weights["std_logparam"]["log_value"])
@@ -135,7 +138,8 @@ def _chained(weights: Any, values: Any, activate: Any, *, final: bool) -> Any:
     """Dense layers one after the other, with LayerNorm behind the activation where there are such weights."""
     count = sum(name.startswith(HIDDEN) for name in weights)
     for index in range(count):
-        values = dense(weights[f"{HIDDEN}{index}"], values)
+        with jax.named_scope(f"{HIDDEN}{index}"):
+            values = dense(weights[f"{HIDDEN}{index}"], values)
         if index < count - 1 or final:
             values = activate(values)
             norm = weights.get(f"LayerNorm_{index}")

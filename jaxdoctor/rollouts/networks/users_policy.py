@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.errors import NothingExaminedError, UsageError
+from jaxdoctor.facts.closed_loop import POLICY_SCOPE
 from jaxdoctor.programs.named import find, first_line, raised
 from jaxdoctor.rollouts.networks.distributions import choice, tanh_normal
-from jaxdoctor.rollouts.policy import SCOPE, Act, Policy, Sizes
+from jaxdoctor.rollouts.policy import Act, Policy, Sizes
 from jaxdoctor.rollouts.saved_policy import SavedPolicy
 
 VARIABLES = ("params", "batch_stats", "constants")
@@ -124,7 +125,7 @@ def _policy(
     takes_key = _positional(function) > WITH_PARAMETERS
 
     def apply(parameters: Any, observation: Any, key: Any) -> Act:
-        with jax.named_scope(SCOPE):
+        with jax.named_scope(POLICY_SCOPE):
             given = (key,) if takes_key else ()
             output = function(parameters, observation, *given)
             raw, action = _acted(output, sizes, key, name, stochastic=stochastic)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxdoctor.errors import UsageError
+from jaxdoctor.programs.emulate import emulate
 from jaxdoctor.rollouts.policy import Sizes, build_policy, load_policy, read_policy
 
 KEY = jax.random.key(0)
@@ -65,3 +66,18 @@ def test_a_network_without_weights_is_refused():
     """`--network` alone says nothing that can be replayed."""
     with pytest.raises(UsageError, match=r"train\.py:network has no weights"):
         read_policy(None, "train.py:network")
+
+
+def test_its_products_are_named_by_their_layer():
+    """However it is batched, so that each can be told from the others and from the physics."""
+    policy = load_policy(None, None, 4, 1, seed=0)
+    rows = jnp.ones((16, 4))
+
+    program = emulate(
+        lambda parameters: jax.vmap(policy.apply, (None, 0, None))(parameters, rows, KEY), policy.parameters
+    )
+
+    assert {site.place.partition(" ")[2] for site in program.sites} <= {
+        f"(policy hidden_{layer})" for layer in range(5)
+    }
+    assert len(program.sites) > 1
