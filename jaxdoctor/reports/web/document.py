@@ -7,6 +7,7 @@ import hashlib
 from importlib.resources import files
 
 from jaxdoctor import __version__
+from jaxdoctor.errors import FINDINGS, MISUSE, NOTHING_EXAMINED
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.run import Run
@@ -114,6 +115,19 @@ def _findings_card(report: Report) -> Markup:
     return tag("section", tag("h2", "Findings"), tag("div", counts, class_="counts"), class_="card")
 
 
+ENDINGS = {
+    FINDINGS: "findings fail it",
+    MISUSE: "what was named is not there",
+    NOTHING_EXAMINED: "something that was asked for was not examined",
+}
+
+
+def _ending(code: int) -> str:
+    """The exit code with its meaning: "exit code 1: findings fail it"."""
+    meaning = ENDINGS.get(code, "passed" if code == 0 else "interrupted")
+    return f"exit code {code}: {meaning}"
+
+
 def _examined_card(report: Report) -> Markup:
     left = [
         f"{len(report.unexamined)} not examined" if report.unexamined else "",
@@ -125,7 +139,7 @@ def _examined_card(report: Report) -> Markup:
         tag("h2", "Examined"),
         tag("p", f"{report.examined:,}", class_="big"),
         tag("p", words),
-        tag("p", f"exit code {report.exit_code(report.fail_on)}"),
+        tag("p", _ending(report.exit_code(report.fail_on))),
         class_="card",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.delivery import Delivery
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
+from jaxdoctor.facts.text import counted
 from jaxdoctor.facts.trial import Trial
 from jaxdoctor.reports import behaviour
 from jaxdoctor.reports.closed_loop import sentences as closed_loop
@@ -120,7 +121,9 @@ def _trial(trial: Trial, outcome: Outcome) -> tuple[Cell, ...]:
 def products(report: Report) -> Markup:
     """Every product at every setting."""
     headings = ("setting", "product", "shape", "side", "arithmetic", "bits", "worst error", "time", "source")
-    return table(headings, map(_product, report.deliveries), numbers="lllllrrr", name="Products")
+    rows = table(headings, map(_product, report.deliveries), numbers="lllllrrr", name="Products")
+    told = f"{counted(len(report.deliveries), 'row')}: each tested matrix shape at each precision level"
+    return tag("details", tag("summary", told), rows, class_="folded")
 
 
 def _product(delivery: Delivery) -> tuple[Cell, ...]:

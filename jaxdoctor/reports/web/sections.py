@@ -82,6 +82,9 @@ def _finding(finding: Finding, rule: Rule | None) -> tuple[Cell, ...]:
     name = joined([tag("b", finding.code), f" {finding.name}"])
     linked = tag("a", name, href=url(rule), title=rule.summary, rel="noreferrer") if rule else name
     seen = [tag("p", finding.message)]
+    if finding.location.source is not None:
+        source = f"{finding.location.line} | {finding.location.source.strip()}"
+        seen.append(tag("pre", tag("code", source), class_="source"))
     if finding.fix:
         seen.append(tag("p", tag("span", "fix", class_="word"), finding.fix, class_="fix"))
     if finding.evidence:

@@ -21,6 +21,7 @@ from jaxdoctor.reports.formats.html import FORMAT
 from jaxdoctor.reports.web.counter_chart import counter_chart
 from jaxdoctor.reports.web.horizon_chart import horizon_chart
 from jaxdoctor.reports.web.share_chart import share_chart
+from jaxdoctor.reports.wording import evidence
 from tests.sample_reports import CHECKPOINTS, EMPTY, GOLDEN, HAND, HOSTILE, HUGE
 
 CHROMIUM = shutil.which("chromium")
@@ -209,6 +210,7 @@ def test_a_counter_that_is_nan_is_drawn_and_not_computed_with():
     assert 'cy="nan"' not in text
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("wanted", [True, False])
 def test_leaves_where_they_are_asked_for(wanted):
     """With dtype, shape, role, extremes, zeros and what is not finite; names are still no markup."""
@@ -227,3 +229,26 @@ def test_leaves_where_they_are_asked_for(wanted):
     for text in ("net/&lt;b&gt;kernel", ">bfloat16<", ">2x4<", ">-0.25<", ">1.5<", ">25 %<", ">scalar<"):
         assert (text in cells) is wanted
     assert Tags(drawn).open == []
+=======
+def test_evidence_is_told_in_words():
+    """No Python on a page for people: names without underscores, numbers separated, nothing that is empty."""
+    values = {
+        "required_bits": 13,
+        "failed": {"f32": 0, "tf32": 2300},
+        "also_in": ["a/1", "a/2"],
+        "sure": False,
+        "share": 0.123456,
+        "first": None,
+        "leaves": [],
+    }
+
+    words = "required bits 13; failed: f32 0, tf32 2,300; also in a/1, a/2; sure no; share 0.1235"
+    assert evidence(values) == words
+
+
+def test_products_are_folded_and_the_exit_code_has_its_meaning():
+    text = page(GOLDEN)
+
+    assert '<details class="folded"><summary>5 rows: ' in text
+    assert "exit code 1: findings fail it" in text
+>>>>>>> ac55271 (Tell evidence in words on the HTML page, and fold its table of products)
