@@ -15,6 +15,10 @@ INTEGER = re.compile(r"-?\d{1,18}")
 NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
+PYTHON_TYPE = re.compile(r" <[\w\[\]]+>$")
+"""What Typer writes behind a name that says already what it is."""
+
+
 class NotPlainError(Exception):
     """An argument that Typer is to judge, and to refuse in its own words."""
 
@@ -29,6 +33,19 @@ class PlainCommand(typer.core.TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Its parameters, `--help` among them."""
         return _converted_here(super().get_params(ctx))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes arguments, the command's own options, and then those that it shares, by subject."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                argument = parameter.param_type_name == "argument"
+                title = parameter.rich_help_panel or ("Arguments" if argument else "Options")
+                groups.setdefault(title, []).append((PYTHON_TYPE.sub("", record[0]), record[1]))
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 class PlainGroup(typer.core.TyperGroup):

@@ -75,6 +75,9 @@ def _examine(python: str | None) -> str | None:
     return python
 
 
+SHOWN, COUNTED = "What is shown", "What counts"
+"""Titles in the help of every command."""
+
 PythonOption = Annotated[
     str | None,
     typer.Option(
@@ -114,10 +117,18 @@ def _formats_help() -> str:
     return f"How to write the report: {', '.join(FORMATS.names())}. Repeatable, each with its --output."
 
 
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel=SHOWN, help="No progress on stderr.")
+]
 VerboseOption = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="Show the machine and all tables; log to stderr.", callback=_log),
+    typer.Option(
+        "--verbose",
+        "-v",
+        rich_help_panel=SHOWN,
+        help="Show the machine and all tables; log to stderr.",
+        callback=_log,
+    ),
 ]
 
 Parameters = Mapping[str, tuple[Any, Any]]
@@ -129,6 +140,7 @@ SHARED: Parameters = {
             list[str] | None,
             typer.Option(
                 "--format",
+                rich_help_panel=SHOWN,
                 metavar="FORMAT",
                 help=_formats_help(),
                 autocompletion=_complete_format,
@@ -143,6 +155,7 @@ SHARED: Parameters = {
             typer.Option(
                 "--output",
                 "-o",
+                rich_help_panel=SHOWN,
                 metavar="FILE",
                 help="Write to this file, in the format of its suffix; - is stdout. Repeatable.",
                 callback=_writable,
@@ -155,6 +168,7 @@ SHARED: Parameters = {
             str | None,
             typer.Option(
                 "--fail-on",
+                rich_help_panel=COUNTED,
                 metavar="SEVERITY",
                 help="Exit with 1 from this severity on: error, warning, note or never; error by default.",
                 autocompletion=_complete_severity,
@@ -167,7 +181,9 @@ SHARED: Parameters = {
         Annotated[
             bool,
             typer.Option(
-                "--strict", help="Exit with 3 if anything at all was not examined, also if not named."
+                "--strict",
+                rich_help_panel=COUNTED,
+                help="Exit with 3 if anything at all was not examined, also if not named.",
             ),
         ],
         False,
@@ -177,6 +193,7 @@ SHARED: Parameters = {
             list[str] | None,
             typer.Option(
                 "--select",
+                rich_help_panel=COUNTED,
                 metavar="RULES",
                 help="Judge by these rules only: codes, beginnings such as JD3, or names. Repeatable.",
                 callback=_known_rules,
@@ -189,6 +206,7 @@ SHARED: Parameters = {
             list[str] | None,
             typer.Option(
                 "--ignore",
+                rich_help_panel=COUNTED,
                 metavar="RULE[:PATH][=REASON]",
                 help="Set these findings aside, instead of those that the configuration ignores. Repeatable.",
             ),
@@ -200,6 +218,7 @@ SHARED: Parameters = {
             list[str] | None,
             typer.Option(
                 "--extend-ignore",
+                rich_help_panel=COUNTED,
                 metavar="RULE[:PATH][=REASON]",
                 help="The same besides those that the configuration ignores. Repeatable.",
             ),
@@ -209,7 +228,11 @@ SHARED: Parameters = {
     "statistics": (
         Annotated[
             bool,
-            typer.Option("--statistics", help="Count the findings of each rule instead of listing them."),
+            typer.Option(
+                "--statistics",
+                rich_help_panel=SHOWN,
+                help="Count the findings of each rule instead of listing them.",
+            ),
         ],
         False,
     ),
@@ -218,6 +241,7 @@ SHARED: Parameters = {
             Path | None,
             typer.Option(
                 "--config",
+                rich_help_panel=COUNTED,
                 metavar="FILE",
                 help="jaxdoctor.yaml or pyproject.toml; the nearest from the working folder up by default.",
             ),
@@ -229,6 +253,7 @@ SHARED: Parameters = {
             str,
             typer.Option(
                 "--color",
+                rich_help_panel=SHOWN,
                 metavar="WHEN",
                 help="auto, always or never; auto obeys NO_COLOR and FORCE_COLOR.",
                 callback=_color,

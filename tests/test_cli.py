@@ -155,3 +155,23 @@ def test_the_shell_completes_rules(typed, offered):
     )
 
     assert offered in done.stdout.split()
+
+
+@pytest.mark.parametrize("width", ["60", "80", "120"])
+@pytest.mark.parametrize("name", COMMANDS.names())
+def test_help_is_whole_at_every_width(name, width):
+    """No sentence is cut, no option is described by a type of Python, and two calls stand below."""
+    done = CliRunner().invoke(build(name), [name, "-h"], env={"COLUMNS": width})
+    words = " ".join(done.stdout.split())
+
+    assert done.exit_code == 0
+    assert " ".join(COMMANDS.load(name).summary.split()) in words
+    assert not re.search(r"<(str|int|float|path|Path|list)", done.stdout)
+    assert done.stdout.partition("Examples:")[2].count(f"jaxdoctor {name}") >= 2
+
+
+def test_options_that_commands_share_stand_by_their_subject():
+    out = CliRunner().invoke(build("scan-checkpoint"), ["scan-checkpoint", "-h"]).stdout
+
+    assert out.index("\nOptions:") < out.index("\nWhat is shown:") < out.index("--format")
+    assert out.index("\nWhat counts:") < out.index("--fail-on")

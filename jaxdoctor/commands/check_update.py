@@ -32,12 +32,14 @@ def check_update(
         str | None,
         typer.Option(
             "--run",
+            metavar="SCRIPT",
             help="A training script to run until its step was seen: --run train.py -- ARGS, or --run -m "
             "package.train -- ARGS.",
         ),
     ] = None,
     call: Annotated[
-        str | None, typer.Option(help="With --run: the function or the line of the call to judge.")
+        str | None,
+        typer.Option(metavar="NAME", help="With --run: the function or the line of the call to judge."),
     ] = None,
     calls: Annotated[
         int | None,
@@ -48,15 +50,20 @@ def check_update(
     params: Annotated[
         str | None,
         typer.Option(
+            metavar="PARAMS",
             help="Of a transformation: the parameters, as w=float32[128,64],b=bfloat16[64], as a checkpoint, "
-            "or as module:object."
+            "or as module:object.",
         ),
     ] = None,
     params_dtype: Annotated[
         str | None,
-        typer.Option(help="Dtypes to give to the parameters, one after the other: float32,bfloat16."),
+        typer.Option(
+            metavar="DTYPES", help="Dtypes to give to the parameters, one after the other: float32,bfloat16."
+        ),
     ] = None,
-    x64: Annotated[str, typer.Option(help="Trace with jax_enable_x64 off, on, both, or as-set.")] = "as-set",
+    x64: Annotated[
+        str, typer.Option(metavar="off|on|both|as-set", help="Trace with jax_enable_x64 so.")
+    ] = "as-set",
     calls_per_second: Annotated[
         float | None,
         typer.Option(

@@ -38,10 +38,12 @@ def preflight(
         typer.Option("--changed-only", help="Take earlier results of what is unchanged, and keep new ones."),
     ] = False,
     baseline: Annotated[
-        Path | None, typer.Option("--baseline", help="Fail only on findings that are not in this file.")
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="Fail only on findings that are not in this file."),
     ] = None,
     write_baseline: Annotated[
-        Path | None, typer.Option("--write-baseline", help="Record today's findings in this file.")
+        Path | None,
+        typer.Option("--write-baseline", metavar="FILE", help="Record today's findings in this file."),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", min=1, metavar="SECONDS", help="For everything together.")

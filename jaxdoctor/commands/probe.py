@@ -54,7 +54,8 @@ def probe(
         str | None,
         typer.Option(
             "--scenario",
-            help="A packaged model instead of a file.",
+            metavar="NAME",
+            help=f"A packaged model instead of a file: {', '.join(SCENARIOS.names())}.",
             callback=_known_scenario,
             autocompletion=lambda incomplete: _complete(incomplete, SCENARIOS.names()),
         ),
@@ -63,6 +64,7 @@ def probe(
         Path | None,
         typer.Option(
             "--controls",
+            metavar="FILE",
             help="Controls to replay: .npy or .csv (steps x nu), or .npz with ctrl and perhaps qpos, qvel. "
             "record:FILE.npz keeps what is played.",
         ),
@@ -112,15 +114,20 @@ def probe(
     steps: Annotated[
         int | None,
         typer.Option(
-            "--steps", help="Steps of each replay; by default one second of simulated time, or 500."
+            "--steps",
+            metavar="N",
+            help="Steps of each replay; by default one second of simulated time, or 500.",
         ),
     ] = None,
     replays: Annotated[
         int | None,
-        typer.Option("--replays", help="Replays at each precision; as many as make it clear by default."),
+        typer.Option(
+            "--replays", metavar="N", help="Replays at each precision; as many as make it clear by default."
+        ),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option("--batch", help="Replays in one program: best the batch of the real run.")
+        int | None,
+        typer.Option("--batch", metavar="N", help="Replays in one program: best the batch of the real run."),
     ] = None,
     training_batch: Annotated[
         int | None,
@@ -134,12 +141,16 @@ def probe(
         str,
         typer.Option(
             "--card",
-            help="The accelerator to judge for: here, or a name such as rtx-4090.",
+            metavar="CARD",
+            help="The accelerator to judge for: here, or one that `jaxdoctor cards` lists.",
             autocompletion=_complete_card,
         ),
     ] = HERE,
     level: Annotated[
-        int, typer.Option("--level", help="1 the machine, 2 also a rollout, 3 also a batch of one.")
+        int,
+        typer.Option(
+            "--level", metavar="1|2|3", help="1 the machine, 2 also a rollout, 3 also a batch of one."
+        ),
     ] = 2,
     expect_card: Annotated[
         str | None,
@@ -165,7 +176,9 @@ def probe(
             "all-tf32 to round every product. Repeatable.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of start states and random controls.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Of start states and random controls.")
+    ] = 0,
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole probe.")
     ] = 300.0,
@@ -198,6 +211,7 @@ def probe(
         str,
         typer.Option(
             "--engine",
+            metavar="mjx|warp",
             help="mjx, or warp to replay in MuJoCo Warp too, which Playground runs by default.",
             autocompletion=lambda incomplete: _complete(incomplete, list(ENGINES)),
         ),
@@ -225,6 +239,7 @@ def probe(
         str | None,
         typer.Option(
             "--emit",
+            metavar="FORM",
             help=f"Print only what to set, as {', '.join(WRITERS)}.",
             callback=_known_emit,
             autocompletion=lambda incomplete: _complete(incomplete, list(WRITERS)),

@@ -36,6 +36,7 @@ def recommend(
         str,
         typer.Option(
             "--emit",
+            metavar="FORM",
             help=f"How to write it: {', '.join(WRITERS)}.",
             callback=_known,
             autocompletion=lambda incomplete: [name for name in WRITERS if name.startswith(incomplete)],
@@ -49,7 +50,14 @@ def recommend(
         str | None,
         typer.Option("--verify", metavar="MODEL", help="Replay the model with and without the settings."),
     ] = None,
-    card: Annotated[str, typer.Option("--card", help="The accelerator to judge for.")] = HERE,
+    card: Annotated[
+        str,
+        typer.Option(
+            "--card",
+            metavar="CARD",
+            help="The accelerator to judge for: here, or one that `jaxdoctor cards` lists.",
+        ),
+    ] = HERE,
     time_limit: Annotated[
         float, typer.Option("--time-limit", min=1, metavar="SECONDS", help="For --verify.")
     ] = 300.0,

@@ -14,7 +14,12 @@ from jaxdoctor.options import PythonOption, Shared, reporting
 @reporting
 def self_test(
     card: Annotated[
-        str, typer.Option("--card", help="The accelerator to judge for: here, or a name such as rtx-4090.")
+        str,
+        typer.Option(
+            "--card",
+            metavar="CARD",
+            help="The accelerator to judge for: here, or one that `jaxdoctor cards` lists.",
+        ),
     ] = HERE,
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="For all scenarios together.")

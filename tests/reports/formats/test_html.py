@@ -210,7 +210,6 @@ def test_a_counter_that_is_nan_is_drawn_and_not_computed_with():
     assert 'cy="nan"' not in text
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("wanted", [True, False])
 def test_leaves_where_they_are_asked_for(wanted):
     """With dtype, shape, role, extremes, zeros and what is not finite; names are still no markup."""
@@ -229,7 +228,8 @@ def test_leaves_where_they_are_asked_for(wanted):
     for text in ("net/&lt;b&gt;kernel", ">bfloat16<", ">2x4<", ">-0.25<", ">1.5<", ">25 %<", ">scalar<"):
         assert (text in cells) is wanted
     assert Tags(drawn).open == []
-=======
+
+
 def test_evidence_is_told_in_words():
     """No Python on a page for people: names without underscores, numbers separated, nothing that is empty."""
     values = {
@@ -251,4 +251,3 @@ def test_products_are_folded_and_the_exit_code_has_its_meaning():
 
     assert '<details class="folded"><summary>5 rows: ' in text
     assert "exit code 1: findings fail it" in text
->>>>>>> ac55271 (Tell evidence in words on the HTML page, and fold its table of products)
