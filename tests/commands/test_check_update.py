@@ -29,7 +29,7 @@ def test_the_first_lines_say_that_code_is_executed_and_in_which_environment(monk
         "executing examples/update/train.py:cured in a process of its own, at most 120 s",
         f"examined {sys.executable}; for the active environment add --python {tmp_path}",
     ]
-    assert "examples/update/train.py:cured  executed and traced, x32" in done.stdout
+    assert done.stdout.startswith("\nexamples/update/train.py:cured")
     assert done.returncode == 0
 
 

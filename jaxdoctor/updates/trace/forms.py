@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxdoctor.updates.trace.fixed import with_flags_fixed, with_numbers_fixed
 from jaxdoctor.updates.trace.inner import is_mismatch, mending
 from jaxdoctor.updates.trace.rounds import Course, settle
 from jaxdoctor.updates.trace.target import Traced
@@ -33,7 +34,7 @@ def settled(subject: Traced) -> Course:
     Raises:
         Exception: what the step raises in the form that it was given in.
     """
-    subject = plain(subject)
+    subject = with_flags_fixed(plain(subject))
     first: Exception | None = None
     for _ in range(MOST_FORMS):
         try:
@@ -131,15 +132,19 @@ def _named(subject: Traced) -> Traced:
     )
 
 
+def nnx_objects(nnx: Any) -> tuple[type, ...]:
+    """The classes of what a step of Flax NNX changes in place."""
+    names = ("Module", "Optimizer", "Metric", "Rngs")
+    return tuple(getattr(nnx, name) for name in names if hasattr(nnx, name))
+
+
 def _without_modules(subject: Traced) -> Traced:
     """With Flax NNX modules, which a step changes in place, split before the call and merged in it."""
     nnx: Any = sys.modules.get("flax.nnx")
     if nnx is None:
         return subject
     arguments = [subject.state, *subject.args]
-    held = {
-        index: each for index, each in enumerate(arguments) if isinstance(each, nnx.Module | nnx.Optimizer)
-    }
+    held = {index: each for index, each in enumerate(arguments) if isinstance(each, nnx_objects(nnx))}
     if not held:
         return subject
     names = {subject.names[index]: each for index, each in held.items()}
@@ -156,7 +161,7 @@ def _without_modules(subject: Traced) -> Traced:
         for name, before in names.items():
             # A step may return the module too; then that is the next one.
             modules[name] = next((part for part in parts if type(part) is type(before)), modules[name])
-        kept = tuple(part for part in parts if not isinstance(part, nnx.Module | nnx.Optimizer))
+        kept = tuple(part for part in parts if not isinstance(part, nnx_objects(nnx)))
         return nnx.state(modules), kept
 
     return replace(
@@ -175,6 +180,10 @@ def mended(subject: Traced, error: Exception) -> Traced | None:
     changed = completed(subject, error)
     if changed is not None:
         return changed
+    if isinstance(error, jax.errors.ConcretizationTypeError | TypeError):
+        fixed = with_numbers_fixed(subject)
+        if fixed is not None:
+            return fixed
     frozen = _frozen(subject)
     if frozen is not None:
         return frozen

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from jaxdoctor.facts.signature import Recompile
 from jaxdoctor.updates.trace.cures import Edit, applied
+from jaxdoctor.updates.trace.fixed import is_module
 from jaxdoctor.updates.trace.rounds import Course, settle
 from jaxdoctor.updates.trace.target import Traced
 from jaxdoctor.updates.trace.tree import Abstract, Static, Typed, abstract
@@ -152,17 +153,12 @@ def _python_numbers(state: Any) -> tuple[str, ...]:
 def _in_equinox_modules(state: Any) -> tuple[str, ...]:
     """Of a state that holds an Equinox module, the numbers in it: such a step is hardly jitted otherwise."""
     found: list[str] = []
-    pairs, _ = jax.tree_util.tree_flatten_with_path(state, is_leaf=_is_module)
+    pairs, _ = jax.tree_util.tree_flatten_with_path(state, is_leaf=is_module)
     for keys, node in pairs:
-        if _is_module(node):
+        if is_module(node):
             place = jax.tree_util.keystr(keys, simple=True, separator="/")
             found += ["/".join(filter(None, (place, path))) for path in _python_numbers(node)]
     return tuple(found)
-
-
-def _is_module(node: Any) -> bool:
-    bases = type(node).__mro__
-    return any(base.__module__.startswith("equinox") and base.__name__ == "Module" for base in bases)
 
 
 def is_filter_jit(update: Any) -> bool:

@@ -157,3 +157,19 @@ def test_a_call_that_raises_after_the_first_is_told():
     assert signature.raises.call == 2
     assert signature.raises.message.startswith("TypeError: dot_general requires contracting dimensions")
     assert signature.raises.file.endswith("test_forms.py")
+
+
+def test_metrics_of_nnx_are_state_too():
+    model = nnx.Linear(3, 1, rngs=nnx.Rngs(0))
+    optimizer = nnx.Optimizer(model, ADAM, wrt=nnx.Param)
+
+    def step(model, optimizer, metrics, x):
+        loss, gradients = nnx.value_and_grad(lambda model: jnp.mean(model(x) ** 2))(model)
+        optimizer.update(model, gradients)
+        metrics.update(loss=loss)
+
+    metrics = nnx.MultiMetric(loss=nnx.metrics.Average("loss"))
+
+    signature = signed(step, model, optimizer, metrics, jnp.ones((2, 3)))
+
+    assert (signature.state_parts, signature.data) == (("model", "optimizer", "metrics"), ("x",))
