@@ -71,6 +71,30 @@ class Episodes:
     """The same over all finite observations of all replays."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class AutoReset:
+    """The closed loop as training runs it, each row begun anew where its episode ends."""
+
+    rows: int
+    steps: int
+    masked: int
+    """Ends at a step at which the state was not finite: nothing of it is seen afterwards."""
+
+    left: int
+    """Rows that were not finite although nothing ended, or still after their reset."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenLoop:
+    """The environment alone at one precision, with the actions of the closed loop at float32."""
+
+    precision: str
+    failed: int
+    replays: int
+    first_bad_step: int | None = None
+    first_bad_field: str | None = None
+
+
 WARP = "MuJoCo Warp"
 """The engine that no precision of JAX reaches."""
 
@@ -103,3 +127,8 @@ class ClosedLoop:
 
     physics_bits: int | None = None
     """The same of all other products."""
+
+    auto_reset: AutoReset | None = None
+    """At what is delivered; None: it was not looked at."""
+
+    open_loop: tuple[OpenLoop, ...] = ()

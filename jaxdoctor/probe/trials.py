@@ -74,7 +74,14 @@ def _loop(answers: Answers) -> ClosedLoop | None:
     loop, sweep, single = answers.prepared.loop, answers.sweep, answers.single
     if loop is None or sweep is None:
         return loop
-    loop = replace(loop, scales=sweep.scales, policy_bits=sweep.policy_bits, physics_bits=sweep.physics_bits)
+    loop = replace(
+        loop,
+        scales=sweep.scales,
+        policy_bits=sweep.policy_bits,
+        physics_bits=sweep.physics_bits,
+        auto_reset=sweep.auto_reset,
+        open_loop=sweep.open_loop,
+    )
     if single is None:
         return loop
     return replace(

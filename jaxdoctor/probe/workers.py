@@ -391,6 +391,7 @@ class _Replaying:
                 lanes=LANES_ON_ACCELERATOR if self.on_accelerator else LANES_ON_CPU,
                 all_products=all_products,
                 one_by_one=self.ask.level > 2 and not all_products and self.prepared.loop is None,  # noqa: PLR2004
+                varied=self.ask.level > 2,  # noqa: PLR2004
                 behaves=not all_products,
                 keep=None if all_products else self.ask.keep,
                 attribute=(self.ask.attribute or self.ask.level > 2) and not all_products,  # noqa: PLR2004

@@ -106,13 +106,19 @@ def closed_loop(environment: Environment, policy: Policy, begun: Begun) -> Simul
         ]
         return jax.tree.unflatten(structure, leaves)
 
+    def advance(now: dict[str, Any], action: Any) -> dict[str, Any]:
+        following = jax.random.split(now[KEY])[0]
+        return _first(environment, environment.step(typed(now[STATE]), action), following)
+
+    def restart(first: Any, now: dict[str, Any]) -> dict[str, Any]:
+        state = environment.restarted(typed(first[STATE]), typed(now[STATE]))
+        return {**now, STATE: _plain(state), NEXT: environment.observation(state)}
+
     def step(parameters: Any, now: dict[str, Any], control: Any) -> dict[str, Any]:
         del control
-        following, key = jax.random.split(now[KEY])
-        act = policy.apply(parameters, now[NEXT], key)
-        after = environment.step(typed(now[STATE]), act.action)
+        act = policy.apply(parameters, now[NEXT], jax.random.split(now[KEY])[1])
         return {
-            **_first(environment, after, following),
+            **advance(now, act.action),
             SEEN: now[NEXT],
             NORMALISED: act.normalised,
             OUTPUT: act.output,
@@ -129,10 +135,13 @@ def closed_loop(environment: Environment, policy: Policy, begun: Begun) -> Simul
     shapes = {**first, SEEN: first[NEXT], **acts}
     blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     blank = replaced(blank, {name: jnp.asarray(begun.leaves[name]) for name in begun.shared})
-    return _described(environment, policy, begun, step, blank)
+    driven = _driven(environment, policy, blank, advance, restart)
+    return _described(environment, policy, begun, step, blank, driven)
 
 
-def _described(environment: Environment, policy: Policy, begun: Begun, step: Any, blank: Any) -> Simulation:
+def _described(
+    environment: Environment, policy: Policy, begun: Begun, step: Any, blank: Any, driven: Driven
+) -> Simulation:
     floating = [name for name, _ in floating_leaves(blank, ())]
     physics = f"{STATE}.{environment.physics}" if environment.physics else STATE
     of_physics = [name for name in floating if name.startswith(physics)]
@@ -155,7 +164,7 @@ def _described(environment: Environment, policy: Policy, begun: Begun, step: Any
         pipeline=_pipeline(floating, physics),
         seconds=environment.seconds,
         shared=begun.shared,
-        driven=_driven(environment, policy, blank),
+        driven=driven,
         ends=tuple(name for name in ended if name not in begun.shared),
         kept=tuple(
             dict.fromkeys([*_of(blank, NEXT), *_of(blank, ACTION), REWARD, DONE, coordinates, *applied])
@@ -185,13 +194,15 @@ def physics_in(engine: str) -> str:
     return "physics of its own" if engine == "its own" else engine
 
 
-def _driven(environment: Environment, policy: Policy, blank: Any) -> Driven:
+def _driven(environment: Environment, policy: Policy, blank: Any, advance: Any, restart: Any) -> Driven:
     key, statistics = policy.observation_key, policy.statistics
     reads = [name for name in _of(blank, NEXT) if key is None or name == f"{NEXT}.{key}"]
     return Driven(
         applied=_applied(environment, blank),
         substeps=_substeps(environment),
         loop=loop_of(environment, policy),
+        advance=advance,
+        restart=restart,
         reads=tuple(reads),
         acts=lambda parameters: jax.vmap(policy.apply, in_axes=(None, 0, 0))(
             parameters,

@@ -10,7 +10,7 @@ from typing import Any
 from jaxdoctor.bundles.bundle import Failure
 from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.bundle_replay import BundleRun
-from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes
+from jaxdoctor.facts.closed_loop import AutoReset, ClosedLoop, Episodes, OpenLoop
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.model import Model
 from jaxdoctor.facts.outcome import Parting, RolledInC, StepInC
@@ -293,6 +293,9 @@ class SweepPlan:
     keep: Path | None = None
     """Where what the policy of a closed loop plays at float32 is kept; None: nowhere."""
 
+    varied: bool = False
+    """Also a closed loop with auto-reset and open, where nothing failed."""
+
     attribute: bool = False
     """Also the smallest sets of products that must be exact, where what is delivered fails."""
 
@@ -330,6 +333,8 @@ class Sweep:
     physics_bits: int | None = None
     """The same of all others."""
 
+    auto_reset: AutoReset | None = None
+    open_loop: tuple[OpenLoop, ...] = ()
     unreached: tuple[str, ...] = ()
     culprits: tuple[str, ...] = ()
     """Sites of which one alone, at what is delivered, makes replays fail that float32 does not."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jaxdoctor.facts.closed_loop import OpenLoop
 from jaxdoctor.facts.precision import F32, Precision, Rounding
 from jaxdoctor.facts.trial import Interval, wilson
 from jaxdoctor.programs.emulate import emulate
@@ -23,6 +24,7 @@ from jaxdoctor.replay.local_cures import with_cures
 from jaxdoctor.replay.plan import Captured, Effort, Judgement, Lane, Sweep, SweepPlan
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.replay.search import between, uneven
+from jaxdoctor.replay.variations import auto_reset_of, opened, resetting, with_actions, with_first
 from jaxdoctor.workers.progress import Progress
 
 MOST_SUSPECTS = 16
@@ -80,6 +82,8 @@ class _Sweeping:
             self._compare()
             if plan.behaves:
                 self._say(behaviour_bits=self._behaviour())
+        if driven is not None and (plan.varied or any(one.failed for _, one in self.known.named)):
+            self._vary()
         if plan.attribute:
             self._attribute()
         if plan.attribute_error is not None:
@@ -274,6 +278,36 @@ class _Sweeping:
             ]
             self._replay(lanes)
             self._say()
+
+    def _vary(self) -> None:
+        """With auto-reset, as training runs it, and open, with the actions of float32."""
+        simulation, chunk = self.ensemble.simulation, self.ensemble.chunk
+        if simulation.shared or time.monotonic() > self.plan.deadline:
+            return
+        self.progress.stage("compiling the step with auto-reset")
+        ensemble = Ensemble(resetting(simulation), batch=self.plan.batch, chunk=chunk)
+        lane = self._delivered or Lane()
+        rollouts = ensemble.roll_out(with_first(self.recording), [lane], deadline=self.plan.deadline)
+        self._say(auto_reset=auto_reset_of(rollouts[0]))
+        if Lane() not in self.parts or time.monotonic() > self.plan.deadline:
+            return
+        self.progress.stage("compiling the step of an open loop")
+        ensemble = Ensemble(opened(simulation), batch=self.plan.batch, lanes=self.plan.lanes, chunk=chunk)
+        recording = with_actions(self.recording, self.parts[Lane()][0])
+        rollouts = ensemble.roll_out(recording, list(self.named.values()), deadline=self.plan.deadline)
+        told = []
+        for precision, rollout in zip(self.named, rollouts, strict=False):
+            judged = judgement_of(Lane(), [rollout], replays=self.plan.batch, aside=self.aside)
+            told.append(
+                OpenLoop(
+                    precision=precision.name,
+                    failed=judged.failed,
+                    replays=judged.replays,
+                    first_bad_step=judged.first_bad_step,
+                    first_bad_field=judged.first_bad_field,
+                )
+            )
+        self._say(open_loop=tuple(told))
 
     def _halve(self) -> None:
         """What the policy's products require while all others are exact, and the other way round."""

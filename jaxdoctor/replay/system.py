@@ -34,6 +34,12 @@ class Driven:
     """The policy of a closed loop."""
 
     loop: ClosedLoop
+    advance: Callable[[Any, Any], Any]
+    """`advance(state, action) -> state`: a step of the environment alone."""
+
+    restart: Callable[[Any, Any], Any]
+    """`restart(first, state) -> state`: the state with what an auto-reset puts back, from the first."""
+
     reads: tuple[str, ...]
     """The kept leaves that it reads."""
 

@@ -23,6 +23,7 @@ def sentences(outcome: Outcome) -> list[str]:
         *_returns(outcome),
         *_first(outcome),
         *_nan(outcome),
+        *_varied(loop),
     ]
 
 
@@ -108,3 +109,15 @@ def _nan(outcome: Outcome) -> Iterator[str]:
                 "statistics"
             )
             return
+
+
+def _varied(loop: ClosedLoop) -> Iterator[str]:
+    auto = loop.auto_reset
+    if auto is not None:
+        yield (
+            f"with the auto-reset of training, {auto.masked} ends by NaN were masked in {auto.rows} rows of "
+            f"{auto.steps} steps, and {counted(auto.left, 'row')} stayed not finite"
+        )
+    if loop.open_loop:
+        told = [f"{one.failed} of {one.replays} at {one.precision}" for one in loop.open_loop]
+        yield f"with float32's actions and no policy in the loop, there fail {', '.join(told)}"

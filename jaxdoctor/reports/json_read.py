@@ -13,7 +13,7 @@ from jaxdoctor.errors import NOTHING_EXAMINED, UnreadableError
 from jaxdoctor.facts.attribution import Around, Attribution, Need
 from jaxdoctor.facts.bundle_replay import BundleReplay, BundleRun
 from jaxdoctor.facts.checkpoint import Checkpoint
-from jaxdoctor.facts.closed_loop import ClosedLoop, Episodes, Mean, Part
+from jaxdoctor.facts.closed_loop import AutoReset, ClosedLoop, Episodes, Mean, OpenLoop, Part
 from jaxdoctor.facts.coverage import Coverage
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.delivery import Arithmetic, Delivery
@@ -276,7 +276,16 @@ def _outcome(entry: Mapping[str, Any], trials: Sequence[Trial]) -> Outcome:
 
 
 def _loop(entry: Mapping[str, Any] | None) -> ClosedLoop | None:
-    return None if entry is None else ClosedLoop(**_known(ClosedLoop, entry))
+    if entry is None:
+        return None
+    auto = entry.get("auto_reset")
+    return ClosedLoop(
+        **{
+            **_known(ClosedLoop, entry),
+            "auto_reset": None if auto is None else AutoReset(**_known(AutoReset, auto)),
+            "open_loop": tuple(OpenLoop(**_known(OpenLoop, one)) for one in entry.get("open_loop", ())),
+        }
+    )
 
 
 def _episodes(entry: Mapping[str, Any] | None) -> Episodes | None:

@@ -310,6 +310,8 @@ def _loop(loop: ClosedLoop) -> dict[str, Any]:
         "only_alone": loop.only_alone,
         "policy_bits": loop.policy_bits,
         "physics_bits": loop.physics_bits,
+        "auto_reset": None if loop.auto_reset is None else asdict(loop.auto_reset),
+        "open_loop": [asdict(one) for one in loop.open_loop],
     }
 
 
