@@ -16,6 +16,8 @@ from jaxdoctor.checkpoints.unrecognized import is_unfinished_copy, unrecognized
 from jaxdoctor.errors import UsageError
 from jaxdoctor.facts.fault import Fault
 from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.damage import DamagedError, HostileError
+from jaxdoctor.storage.files import follow
 
 DEEPEST = 8
 """Folders below the one that was named. Runs keep their checkpoints at depth three or so."""
@@ -43,6 +45,9 @@ class Found:
 
     other: str | None = None
     """The format of a model that is not read: "GGUF"."""
+
+    link: Path | None = None
+    """Where it was met, when that is a link to a file elsewhere."""
 
 
 def expand(names: Iterable[str], stdin: Iterable[str]) -> list[Path]:
@@ -80,7 +85,7 @@ def _meant(name: str) -> list[Path]:
 def discover(path: Path) -> Iterator[Found]:
     """Every checkpoint at or under `path`, folders in the order of their names."""
     walk = _Walk(path)
-    yield from walk.at(Candidate(path), 0, named=True)
+    yield from walk.named(path)
     if walk.left <= 0:
         yield Found(path=path, reason=f"more than {MOST_ENTRIES} entries; the rest was not looked at")
 
@@ -93,6 +98,16 @@ class _Walk:
         self.left = MOST_ENTRIES
         self.followed: set[str] = set()
         """Folders elsewhere that links led to."""
+
+        self.links: dict[str, Path] = {}
+        """Links to files elsewhere, by what they lead to."""
+
+    def named(self, path: Path) -> Iterator[Found]:
+        """What stands at the path that the walk begins with."""
+        real = _where_it_lies(os.fspath(path))
+        if real != os.fspath(path):
+            self.links[real] = path
+        yield from self.at(Candidate(real), 0, named=True)
 
     def at(self, found: Candidate, depth: int, *, named: bool = False) -> Iterator[Found]:
         """What stands at one path."""
@@ -114,11 +129,12 @@ class _Walk:
             return
         name = recognized(found)
         if name is not None:
-            yield Found(path=found.path, reader=name)
+            yield Found(path=found.path, reader=name, link=self.links.get(found.spelled))
             return
         what = unrecognized(found, suffixes(), named=named)
         if what is not None:
-            yield Found(path=found.path, fault=what.fault, other=what.other, reason=what.reason)
+            link = self.links.get(found.spelled)
+            yield Found(path=found.path, fault=what.fault, other=what.other, reason=what.reason, link=link)
 
     def _folder(self, found: Candidate, depth: int) -> Iterator[Found]:
         name = recognized(found)
@@ -154,7 +170,7 @@ class _Walk:
         return [found for entry in listed if (found := self._child(entry)) is not None]
 
     def _child(self, entry: os.DirEntry[str]) -> Candidate | None:
-        """None of a link to nothing, and of one to a folder that is found under its own name."""
+        """None of a link to nothing, and of one to what is found under its own name."""
         try:
             if not entry.is_symlink():
                 return Candidate(entry.path, entry.stat(follow_symlinks=False), link=False)
@@ -163,7 +179,16 @@ class _Walk:
             entry.stat()
         except OSError:
             return None
-        return Candidate(entry.path)
+        return Candidate(entry.path) if entry.is_dir() else self._linked_file(entry.path)
+
+    def _linked_file(self, link: str) -> Candidate | None:
+        """A file that a link leads to; read where it lies when that is beyond the folder of the link."""
+        real = _where_it_lies(link)
+        if real != link:
+            if not self._follows(link):
+                return None
+            self.links[real] = Path(link)
+        return Candidate(real)
 
     def _follows(self, link: str) -> bool:
         """Whether a link leads to a folder outside of what is walked, where it was not before.
@@ -176,6 +201,22 @@ class _Walk:
             return False
         self.followed.add(real)
         return True
+
+
+def _where_it_lies(path: str) -> str:
+    """The path itself, or of a link to a file beyond its folder what it leads to.
+
+    Runs are moved to another disk and linked file by file; what a user names or keeps in a run is meant.
+    """
+    if not os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114 (asked of every file)
+        return path
+    try:
+        follow(Path(path))
+    except HostileError:
+        return os.path.realpath(path)
+    except DamagedError:
+        return path
+    return path
 
 
 def _holds_nothing(found: Candidate) -> bool:

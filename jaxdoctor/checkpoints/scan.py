@@ -171,6 +171,20 @@ def _finished(run: Series) -> Series:
 
 def read_checkpoint(found: Found, options: Options, progress: BytesRead) -> Checkpoint:
     """One checkpoint with the roles and the statistics of its leaves. Whatever fails is a fault of it."""
+    saved = _read(found, options, progress)
+    return saved if found.link is None else _as_linked(saved, found.link)
+
+
+def _as_linked(saved: Checkpoint, link: Path) -> Checkpoint:
+    """Under the name of the link that led to it, which may tell another step than the name of the file."""
+    named = step_of(link)
+    if named is None:
+        named = saved.named_step
+    step = named if saved.step == saved.named_step else saved.step
+    return replace(saved, path=str(link), named_step=named, step=step)
+
+
+def _read(found: Found, options: Options, progress: BytesRead) -> Checkpoint:
     if found.unfinished or found.fault is not None:
         step = step_of(found.path)
         return Checkpoint(

@@ -310,3 +310,40 @@ def test_a_count_of_any_value_ends_no_scan(tmp_path, value):
         (tmp_path / f"state_{step}.pkl").write_bytes(pickle.dumps(state | {"w": WEIGHTS * step}))
 
     assert run(tmp_path).exit_code in {0, 1}
+
+
+def test_steps_that_are_links_to_files_elsewhere(tmp_path):
+    """They are read where they lie, under the names of the links, once each; named alone as well."""
+    run, disk = tmp_path / "run", tmp_path / "disk"
+    run.mkdir()
+    disk.mkdir()
+    for step, name in ((1000, "step_1000.npz"), (2000, "blob.npz")):
+        np.savez(
+            disk / name,
+            w=np.ones(3, np.float32) * step,
+            count=np.int32(step if step < 2000 else -2_000_000_000),
+        )
+        (run / f"step_{step}.npz").symlink_to(disk / name)
+    (run / "best.npz").symlink_to(disk / "step_1000.npz")
+
+    report = scan([run], Options())
+
+    assert report.skipped == ()
+    assert {(Path(one.path).name, one.step) for one in report.checkpoints} == {
+        ("best.npz", 1000),
+        ("step_2000.npz", 2000),
+    }
+    alone = scan([run / "step_2000.npz"], Options())
+    assert [one.name for one in alone.findings] == ["counter-wrapped"]
+    assert (alone.skipped, alone.checkpoints[0].step) == ((), 2000)
+
+
+def test_a_link_to_an_empty_file_elsewhere(tmp_path):
+    run, disk = tmp_path / "run", tmp_path / "disk.npz"
+    run.mkdir()
+    disk.touch()
+    (run / "step_1.npz").symlink_to(disk)
+
+    (finding,) = scan([run], Options()).findings
+
+    assert finding.name == "truncated-file"
