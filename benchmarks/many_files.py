@@ -19,11 +19,16 @@ ROUNDS = 3
 FILES = 100_000
 STEPS = 2000
 DEEP = 512 << 20
+RECORDS = 150_000
 
 GOALS = {
     f"{FILES} files beside one npz, against a walk that reads 16 bytes of each": 6.0,
     f"{STEPS} npz steps, against loading each with np.load": 2.0,
     "--deep on safetensors: memmap and isfinite of the same against it": 0.9,
+    "--deep on npz: np.load and isfinite of the same against it": 0.8,
+    "--deep on a torch zip: torch.load and isfinite of the same against it": 0.8,
+    "a pickle of records of Python numbers, against pickle.load": 3.0,
+    "a pickle of NumPy arrays, against pickle.load": 3.0,
     "scan-checkpoint of one npz, whole process, against `import numpy`": 1.5,
 }
 
@@ -54,6 +59,33 @@ FINITE = """
     started = time.process_time()
     values = np.memmap(sys.argv[1], np.float32, "r", offset=int(sys.argv[2]))
     bad = sum(piece.size - np.count_nonzero(np.isfinite(piece)) for piece in np.array_split(values, 512))
+    print(time.process_time() - started)
+"""
+
+OF_NPZ = """
+    import sys, time
+    import numpy as np
+    started = time.process_time()
+    with np.load(sys.argv[1]) as arrays:
+        bad = sum(arrays[name].size - np.count_nonzero(np.isfinite(arrays[name])) for name in arrays.files)
+    print(time.process_time() - started)
+"""
+
+OF_TORCH = """
+    import sys, time
+    import torch
+    torch.set_num_threads(1)
+    started = time.process_time()
+    bad = sum(one.numel() - int(one.isfinite().sum()) for one in torch.load(sys.argv[1]).values())
+    print(time.process_time() - started)
+"""
+
+UNPICKLE = """
+    import pickle, sys, time
+    import numpy
+    started = time.process_time()
+    with open(sys.argv[1], "rb") as file:
+        pickle.load(file)
     print(time.process_time() - started)
 """
 
@@ -121,6 +153,48 @@ def deep(folder: Path, size: int) -> float:
     return least(FINITE, str(path), str(start)) / least(SCAN, str(path), "deep")
 
 
+def deep_npz(folder: Path, size: int) -> float:
+    """The same arrays in NumPy's zip, which keeps a checksum of each."""
+    import numpy as np
+
+    noise = np.random.default_rng(0)
+    path = folder / "model.npz"
+    np.savez(path, **{f"w{k}": noise.standard_normal(size // 128, np.float32) for k in range(32)})
+    return least(OF_NPZ, str(path)) / least(SCAN, str(path), "deep")
+
+
+def deep_torch(folder: Path, size: int) -> float:
+    """The same arrays in torch's zip."""
+    import torch
+
+    path = folder / "model.pt"
+    torch.save({f"w{k}": torch.randn(size // 128) for k in range(32)}, path)
+    return least(OF_TORCH, str(path)) / least(SCAN, str(path), "deep")
+
+
+def pickled_records(folder: Path, count: int) -> float:
+    """A log of episodes, as training loops pickle it."""
+    import pickle
+
+    path = folder / "log.pkl"
+    rows = [{"step": k, "reward": k / 7, "length": k % 1000, "done": k % 3 == 0} for k in range(count)]
+    path.write_bytes(pickle.dumps(rows))
+    return least(SCAN, str(path), "sample") / least(UNPICKLE, str(path))
+
+
+def pickled_arrays(folder: Path, size: int) -> float:
+    """A tree of NumPy arrays."""
+    import pickle
+
+    import numpy as np
+
+    noise = np.random.default_rng(0)
+    path = folder / "params.pkl"
+    tree = {f"w{k}": noise.standard_normal(size // 128, np.float32) for k in range(32)}
+    path.write_bytes(pickle.dumps(tree))
+    return least(SCAN, str(path), "sample") / least(UNPICKLE, str(path))
+
+
 def start_up(folder: Path) -> float:
     """A whole process over one that only imports NumPy."""
     import numpy as np
@@ -142,6 +216,10 @@ def main() -> None:
         lambda folder: many_files(folder, int(FILES * share)),
         lambda folder: npz_steps(folder, int(STEPS * share)),
         lambda folder: deep(folder, int(DEEP * share)),
+        lambda folder: deep_npz(folder, int(DEEP * share)),
+        lambda folder: deep_torch(folder, int(DEEP * share)),
+        lambda folder: pickled_records(folder, int(RECORDS * share)),
+        lambda folder: pickled_arrays(folder, int(DEEP * share / 8)),
         start_up,
     )
     for (name, goal), part in zip(GOALS.items(), parts, strict=True):
