@@ -1,10 +1,11 @@
 """Probes every MJX model that mujoco-mjx, brax and dm_control ship, and writes docs/models.md.
 
-    python benchmarks/models.py [--only WORD] [--card rtx-4090]
+    python benchmarks/models.py [--only WORD] [--card rtx-4090] [--inspect]
 
 Each model is a line of benchmarks/models.jsonl, written when its probe has ended: a run that is interrupted
 goes on where it was, and `--again WORD` forgets the lines whose model holds the word. A package that is not
-installed is left out, and its lines stay.
+installed is left out, and its lines stay. `--inspect` only says what the model itself shows, in a second or
+two each; a line of it counts as not probed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ HEAD = """# Models
 
 Models that mujoco-mjx, brax and dm_control ship, probed for {card} with the default time limit of 300 s by
 `python benchmarks/models.py`. "load" is the machine's load average when the probe ended, on {cores} cores
-that other work shared. Warnings are those about the model; each links to its page, which says why.
+that other work shared. Errors and warnings are those about the model, each with its sentence. A dash for the
+verdict says that the model was inspected and not replayed yet: `benchmarks/models.py` goes on where it was.
 
 {versions}
 
@@ -53,14 +55,16 @@ def main() -> None:
     parser.add_argument("--only", default="", help="models whose name holds this word")
     parser.add_argument("--again", help="forget what is known of models whose name holds this word")
     parser.add_argument("--card", default="rtx-4090")
+    parser.add_argument("--inspect", action="store_true", help="replay nothing")
     options = parser.parse_args()
     known = {name: line for name, line in kept().items() if not (options.again and options.again in name)}
     try:
         for name, path in models():
-            if name not in known and options.only in name:
-                known[name] = probed(name, path, options.card)
+            done = name in known and (options.inspect or known[name]["verdict"] is not None)
+            if not done and options.only in name:
+                known[name] = inspected(name, path) if options.inspect else probed(name, path, options.card)
                 write(known, options.card)
-                print(f"{name}: {known[name]['verdict']}, {known[name]['seconds']:.0f} s", flush=True)
+                print(f"{name}: {known[name]['verdict']}, {known[name]['seconds'] or 0:.0f} s", flush=True)
     finally:
         write(known, options.card)
 
@@ -121,14 +125,29 @@ def probed(name: str, path: Path, card: str) -> dict[str, Any]:
         "reason": (rollout.get("reason") or " ".join(reasons)).replace(str(path.parent) + "/", ""),
         "seconds": round(time.monotonic() - started, 1),
         "load": round(os.getloadavg()[0], 1),
-        "warnings": sorted(
-            {
-                finding["name"]
-                for finding in found.get("findings", ())
-                if finding["severity"] != "note" and not finding["code"].startswith("JD1")
-            }
-        ),
+        "warnings": {
+            finding["name"]: finding["message"]
+            for finding in found.get("findings", ())
+            if finding["severity"] != "note" and not finding["code"].startswith("JD1")
+        },
     }
+
+
+def inspected(name: str, path: Path) -> dict[str, Any]:
+    """One line of what the model itself shows, or why MuJoCo refuses it."""
+    from jaxdoctor.errors import JaxdoctorError
+    from jaxdoctor.facts.finding import Severity
+    from jaxdoctor.rollouts.inspected import inspect
+    from jaxdoctor.rules.diagnose import diagnose
+
+    line: dict[str, Any] = {"model": name, "verdict": None, "requires": None, "seconds": None, "load": None}
+    try:
+        found = list(diagnose([inspect(str(path))]))
+    except JaxdoctorError as error:
+        reason = str(error).replace(str(path.parent) + "/", "")
+        return {**line, "verdict": "refused", "reason": reason, "warnings": {}}
+    warnings = {one.name: one.message for one in found if one.severity is not Severity.NOTE}
+    return {**line, "reason": "", "warnings": warnings}
 
 
 def write(known: dict[str, dict[str, Any]], card: str) -> None:
@@ -142,12 +161,19 @@ def write(known: dict[str, dict[str, Any]], card: str) -> None:
 
 def row(found: dict[str, Any]) -> str:
     """A line of the table."""
-    bits = "-" if found["requires"] is None else str(found["requires"])
-    warnings = ", ".join(f"[{name}](rules/{name}.md)" for name in found["warnings"]) or "-"
     said = f": {found['reason']}" if found["reason"] and found["verdict"] in ("refused", "unknown") else ""
-    cells = (found["model"], f"{found['verdict']}{said}".replace("|", "/"), bits, f"{found['seconds']:.0f}",
-             f"{found['load']:.0f}", warnings)  # fmt: skip
-    return f"| {' | '.join(cells)} |"
+    warnings = "; ".join(
+        f"[{name}](rules/{name}.md): {message}" for name, message in found["warnings"].items()
+    )
+    cells = (
+        found["model"],
+        f"{found['verdict'] or '-'}{said}",
+        "-" if found["requires"] is None else str(found["requires"]),
+        "-" if found["seconds"] is None else f"{found['seconds']:.0f}",
+        "-" if found["load"] is None else f"{found['load']:.0f}",
+        warnings or "-",
+    )
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def version(name: str) -> str:
