@@ -160,6 +160,8 @@ def test_a_call_that_raises_after_the_first_is_told():
 
 
 def test_metrics_of_nnx_are_state_too():
+    from flax import nnx
+
     model = nnx.Linear(3, 1, rngs=nnx.Rngs(0))
     optimizer = nnx.Optimizer(model, ADAM, wrt=nnx.Param)
 
