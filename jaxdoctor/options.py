@@ -120,6 +120,34 @@ def _formats_help() -> str:
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel=SHOWN, help="No progress on stderr.")
 ]
+
+
+def complete_card(incomplete: str) -> list[str]:
+    """Names of cards for the shell."""
+    from jaxdoctor.machine.card import known_cards  # noqa: PLC0415 (help needs no cards)
+
+    return [card.name for card in known_cards() if card.name.startswith(incomplete)]
+
+
+def _known_cards(names: list[str] | None) -> list[str] | None:
+    from jaxdoctor.machine.card import card_named  # noqa: PLC0415 (help needs no cards)
+
+    for name in names or ():
+        card_named(name)
+    return names
+
+
+CardsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--card",
+        metavar="CARD",
+        help="Also judge what this card makes of bfloat16: one that `jaxdoctor cards` lists. Repeatable.",
+        autocompletion=complete_card,
+        callback=_known_cards,
+    ),
+]
+
 VerboseOption = Annotated[
     bool,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import PythonOption, Shared, reporting
+from jaxdoctor.options import CardsOption, PythonOption, Shared, reporting
 
 if TYPE_CHECKING:
     pass
@@ -73,6 +73,7 @@ def check_update(
     time_limit: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, help="Seconds until the worker process is ended.")
     ] = 120.0,
+    cards: CardsOption = None,
     python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
     *,
     shared: Shared,
@@ -118,6 +119,10 @@ def check_update(
             typer.echo(told, err=True)
     with shown(quiet=shared.quiet) as progress:
         report = check(wish, progress=progress)
+    if cards:
+        from jaxdoctor.preflight.cards import for_cards
+
+        report = for_cards(report, cards)
     raise typer.Exit(shared.publish(report, config))
 
 

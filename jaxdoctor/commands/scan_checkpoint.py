@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import Shared, reporting
+from jaxdoctor.options import CardsOption, Shared, reporting
 
 
 @reporting
@@ -67,6 +67,7 @@ def scan_checkpoint(
     watch: Annotated[
         bool, typer.Option("--watch", help="Judge each checkpoint of a running job as it appears.")
     ] = False,
+    cards: CardsOption = None,
     *,
     shared: Shared,
 ) -> None:
@@ -110,6 +111,10 @@ def scan_checkpoint(
         )
     with shown(quiet=shared.quiet) as progress:
         report = scan(named, options, progress)
+    if cards:
+        from jaxdoctor.preflight.cards import for_cards
+
+        report = for_cards(report, cards)
     raise typer.Exit(shared.publish(report, config))
 
 

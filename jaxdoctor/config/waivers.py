@@ -15,6 +15,7 @@ def weighed(report: Report, config: Config) -> Report:
     """The report with the findings that are selected, as severe as configured; the ignored set aside."""
     where = folders(config.path)
     counted: list[Finding] = []
+    used: set[Waiver] = set()
     ignored = list(report.ignored)
     for finding in report.findings:
         if not _selected(finding, config):
@@ -24,15 +25,25 @@ def weighed(report: Report, config: Config) -> Report:
         if waiver is None:
             counted.append(finding)
         else:
+            used.add(waiver)
             ignored.append(Ignored(finding, waiver.reason))
+    # One command sees a part of a project, so that only preflight can say that an entry is idle.
+    whole = report.command == "preflight" or config.path is None
+    idle = tuple(_named(one) for one in config.ignore if whole and one not in used)
     return replace(
         report,
         findings=tuple(counted),
         ignored=tuple(ignored),
+        idle_ignores=tuple(dict.fromkeys((*report.idle_ignores, *idle))),
         allowed=_allowed(report, config, where),
         strict=config.strict,
         configured=None if config.path is None else str(config.path),
     )
+
+
+def _named(waiver: Waiver) -> str:
+    """As the command line writes it: "JD304:runs/*"."""
+    return ":".join(part for part in (waiver.rule, waiver.path, waiver.leaf) if part)
 
 
 def is_hostile(finding: Finding) -> bool:

@@ -10,6 +10,7 @@ from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.environment import Environment
 from jaxdoctor.facts.finding import Location
 from jaxdoctor.facts.signature import Signature
+from jaxdoctor.facts.text import agreed
 
 NAME = "bfloat16"
 
@@ -57,13 +58,13 @@ def in_checkpoint(checkpoint: Checkpoint, card: str, *, native: bool) -> Iterato
     """What a checkpoint holds, or its configuration declares."""
     held = [leaf for leaf in checkpoint.leaves if leaf.dtype == NAME]
     declared = [leaf for leaf in checkpoint.leaves if leaf.declared_dtype == NAME and leaf not in held]
-    found, verb = (held, "are bfloat16") if held else (declared, "are declared bfloat16")
+    found, how = (held, "bfloat16") if held else (declared, "declared bfloat16")
     if found:
         yield Bfloat16Use(
             card=card,
             native=native,
             asked=Asked.DTYPE,
-            what=f"{len(found)} of {len(checkpoint.leaves)} leaves {verb}",
+            what=f"{len(found)} of {len(checkpoint.leaves)} leaves {agreed(len(found))} {how}",
             location=Location(path=checkpoint.path, leaf=found[0].path, step=checkpoint.step),
         )
 
@@ -76,6 +77,6 @@ def in_signature(signature: Signature, card: str, *, native: bool) -> Iterator[B
             card=card,
             native=native,
             asked=Asked.DTYPE,
-            what=f"{len(found)} of {len(signature.leaves)} leaves are bfloat16",
+            what=f"{len(found)} of {len(signature.leaves)} leaves {agreed(len(found))} bfloat16",
             location=Location(path=signature.target, leaf=found[0].path),
         )

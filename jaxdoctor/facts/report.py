@@ -46,6 +46,9 @@ class Report:
     ignored: tuple[Ignored, ...] = ()
     """What the configuration or a baseline sets aside: shown, and never failed on."""
 
+    idle_ignores: tuple[str, ...] = ()
+    """Entries of `ignore` that no finding fits any more: "JD304:runs/*"."""
+
     reused: tuple[Reused, ...] = ()
     """Subjects that count as examined by an earlier run."""
 

@@ -10,13 +10,12 @@ from pathlib import Path
 from jaxdoctor.config.selection import judged
 from jaxdoctor.config.settings import Config
 from jaxdoctor.errors import JaxdoctorError, UsageError
-from jaxdoctor.facts.bfloat16 import Bfloat16Use, in_checkpoint, in_signature
 from jaxdoctor.facts.coverage import summed
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Reused, Skipped
 from jaxdoctor.facts.outcome import Demand, Outcome
 from jaxdoctor.facts.report import Report
-from jaxdoctor.machine.card import HERE, card_named
 from jaxdoctor.preflight.baseline import against, known
+from jaxdoctor.preflight.cards import for_cards
 from jaxdoctor.preflight.memory import Memory
 from jaxdoctor.preflight.subjects import Subject, subjects
 from jaxdoctor.prescriptions.from_findings import advice
@@ -61,7 +60,7 @@ def preflight(
         known(path, config.path)  # what is wrong with it is said before the work
     run = _Run(config, choice, progress, memory or Memory())
     report = replace(run.report(todo), subject=str(config.path or "this machine"))
-    report = judged(_for_cards(_demanding(report, config), config), config)
+    report = judged(for_cards(_demanding(report, config), config.cards), config)
     return report if path is None else against(report, path, config.path)
 
 
@@ -81,17 +80,6 @@ def _demanding(report: Report, config: Config) -> Report:
         return report
     demands = [Demand(outcome=outcome, margin_bits=config.margin_bits) for outcome in report.outcomes]
     return replace(report, findings=(*report.findings, *diagnose(demands)))
-
-
-def _for_cards(report: Report, config: Config) -> Report:
-    """The report with what the cards of the configuration make of bfloat16 in checkpoints and updates."""
-    uses: list[Bfloat16Use] = []
-    for card in (card_named(name) for name in config.cards if name != HERE):
-        for saved in report.checkpoints:
-            uses += in_checkpoint(saved, card.name, native=card.bf16)
-        for signature in report.signatures:
-            uses += in_signature(signature, card.name, native=card.bf16)
-    return replace(report, findings=(*report.findings, *diagnose(uses)))
 
 
 class _Run:

@@ -96,6 +96,7 @@ def received(document: Mapping[str, Any]) -> Report:
         skipped=tuple(map(_skipped, document.get("skipped", ()))),
         reused=tuple(Reused(**entry) for entry in document.get("reused", ())),
         allowed=document.get("allowed", {}),
+        idle_ignores=tuple(document.get("idle_ignores", ())),
         strict=document.get("strict", False),
         configured=document.get("configured"),
         configuration_file=document.get("configuration_file"),

@@ -72,6 +72,7 @@ def written(report: Report) -> dict[str, Any]:
         "not_examined": len(report.unexamined) or None,
         "reused": [{"subject": reused.subject, "when": reused.when} for reused in report.reused],
         "allowed": dict(report.allowed) or None,
+        "idle_ignores": list(report.idle_ignores) or None,
         "strict": True if report.strict else None,
         "examined": report.examined,
         "configured": report.configured,

@@ -304,6 +304,9 @@ def _aside(report: Report) -> Iterator[str]:
             where = place(finding.location)
             subject = f"{finding.code} {text(finding.name)} {code(where) if where else ''}"
             yield f"- {subject}: {text(ignored.reason)}"
+    if report.idle_ignores:
+        yield ""
+        yield from (f"- ignore {code(idle)}: no finding fits it, it can go" for idle in report.idle_ignores)
     if report.unexamined:
         yield ""
         yield "## Not examined"

@@ -1,5 +1,8 @@
 """What counts: select, severity and ignore."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from jaxdoctor.config.settings import Allowance, Config, Waiver
@@ -131,3 +134,12 @@ def test_what_may_stay_unknown_is_named_with_its_reason():
         weighed(both, Config(allow_unknown=(*allow, Allowance(subject="rope", reason="r")))).exit_code(None)
         == 0
     )
+
+
+def test_an_entry_that_no_finding_fits_is_said():
+    """For a whole project: one command sees a part of it, and says nothing of a configuration."""
+    fits, idle = Waiver(rule="JD301", reason="x"), Waiver(rule="JD304", path="runs/*", reason="y")
+    config = Config(ignore=(fits, idle), path=Path("jaxdoctor.yaml"))
+
+    assert weighed(report(finding()), config).idle_ignores == ("JD304:runs/*",)
+    assert weighed(replace(report(finding()), command="scan-checkpoint"), config).idle_ignores == ()

@@ -43,6 +43,6 @@ def test_the_state_of_an_update_counts():
         card="t4",
         native=False,
         asked=Asked.DTYPE,
-        what="1 of 1 leaves are bfloat16",
+        what="1 of 1 leaves is bfloat16",
         location=Location(path="m:f", leaf="w"),
     )

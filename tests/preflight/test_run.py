@@ -16,8 +16,9 @@ from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.report import Report
+from jaxdoctor.preflight.cards import for_cards
 from jaxdoctor.preflight.memory import Memory
-from jaxdoctor.preflight.run import Choice, _demanding, _for_cards, preflight
+from jaxdoctor.preflight.run import Choice, _demanding, preflight
 from jaxdoctor.preflight.subjects import subjects
 from tests.paths import ROOT
 from tests.sample_reports import HAND, WALKER
@@ -331,7 +332,7 @@ def test_bfloat16_is_judged_for_the_cards_of_the_configuration():
         checkpoints=(Checkpoint(path="run/1", format="npz", leaves=(leaf,)),),
     )
 
-    found = _for_cards(one, Config(cards=("t4", "h100", "here"))).findings
+    found = for_cards(one, ("t4", "h100", "here")).findings
 
     assert [(finding.code, finding.evidence["card"]) for finding in found] == [("JD130", "t4")]
 

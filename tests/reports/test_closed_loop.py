@@ -48,8 +48,8 @@ MASKED = (
 )
 
 RESET = (
-    "with the auto-reset of training, 7 ends by NaN were masked in 16 rows of 100 steps, and 1 row stayed not "
-    "finite"
+    "with the auto-reset of training, 7 ends by NaN were masked in 16 rows of 100 steps, and 1 row stayed "
+    "not finite"
 )
 
 

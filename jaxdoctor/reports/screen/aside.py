@@ -30,6 +30,8 @@ def _ignored(report: Report, console: Console) -> None:
         line = f"{finding.code} {finding.name} {where}".rstrip()
         say(console, "ignored ", line, f" ({ignored.reason})")
     _more(len(report.ignored) - most, "finding", "ignored", console)
+    for idle in report.idle_ignores[:most]:
+        say(console, f"ignore {idle}: no finding fits it, it can go")
 
 
 def _skipped(report: Report, console: Console) -> None:

@@ -130,6 +130,7 @@ def _left_out(report: Report) -> Markup:
         )
         for one in report.ignored
     ]
+    rows += [(path(idle), "ignore", "no finding fits it, it can go") for idle in report.idle_ignores]
     return table(("what", "how", "why"), rows, name="Left out")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.leaf import Leaf
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -46,7 +47,10 @@ def declared_dtype(checkpoint: Checkpoint) -> Hits:
         few = len(leaves) * 2 <= len(declared) and leaves[0].type.bits > declared[0].type.bits
         yield Hit(
             location=Location(path=checkpoint.path, leaf=leaves[0].path, step=checkpoint.step),
-            message=f"{len(leaves)} of {len(declared)} leaves are {actual}, and {said} is declared",
+            message=(
+                f"{len(leaves)} of {len(declared)} leaves "
+                f"{agreed(len(leaves))} {actual}, and {said} is declared"
+            ),
             evidence={"actual": actual, "declared": said, "count": len(leaves)},
             severity=Severity.NOTE if few else None,
         )

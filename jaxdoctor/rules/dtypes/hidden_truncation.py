@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.leaf import Leaf, Role
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.rules.rule import Hits, rule
 
 BFLOAT16_CLEAR = 16
@@ -62,7 +63,8 @@ def hidden_truncation(checkpoint: Checkpoint) -> Hits:
     yield Hit(
         location=Location(path=checkpoint.path, leaf=first.path, step=checkpoint.step),
         message=(
-            f"{len(narrow)} of {len(judged)} float32 leaves hold values of {name}, the first is {first.path}"
+            f"{len(narrow)} of {len(judged)} float32 leaves "
+            f"{agreed(len(narrow), 'holds', 'hold')} values of {name}, the first is {first.path}"
         ),
         evidence={
             "leaves": [leaf.path for leaf, _ in narrow[:8]],

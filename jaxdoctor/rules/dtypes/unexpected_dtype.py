@@ -6,6 +6,7 @@ from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.leaf import Role
 from jaxdoctor.facts.series import Series
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -48,7 +49,7 @@ def _judge(saved: Checkpoint, role: Role, dtype: str) -> Hits:
         yield Hit(
             location=Location(path=saved.path, leaf=others[0].path, step=saved.step),
             message=(
-                f"{len(others)} of {len(leaves)} {role.value} leaves are not {dtype}: "
+                f"{len(others)} of {len(leaves)} {role.value} leaves {agreed(len(others))} not {dtype}: "
                 f"{others[0].path} is {others[0].dtype}"
             ),
             evidence={"leaves": [leaf.path for leaf in others[:8]], "count": len(others), "expected": dtype},

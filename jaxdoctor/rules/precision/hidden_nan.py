@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.rules.prescribes import enough_bits
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -47,7 +48,8 @@ def hidden_nan(outcome: Outcome) -> Hits:
     yield Hit(
         location=Location(path=outcome.subject, leaf=trial.first_bad_field, step=trial.first_bad_step),
         message=(
-            f"{trial.hidden} of {trial.replays} replays keep qpos and qvel finite to the end "
+            f"{trial.hidden} of {trial.replays} replays "
+            f"{agreed(trial.hidden, 'keeps', 'keep')} qpos and qvel finite to the end "
             f"while other fields are not: {fields}"
         ),
         evidence={"hidden": trial.hidden, "replays": trial.replays, "fields": list(trial.bad_fields)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.facts.trial import native_x64
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -52,7 +53,7 @@ def mjx_fails_alone(outcome: Outcome) -> Hits:
     yield Hit(
         location=Location(path=outcome.subject, leaf=x64.first_bad_field, step=x64.first_bad_step),
         message=(
-            f"{x64.failed} of {x64.replays} replays are not finite in float64 either, first "
+            f"{x64.failed} of {x64.replays} replays {agreed(x64.failed)} not finite in float64 either, first "
             f"{x64.first_bad_field} at step {x64.first_bad_step}, and MuJoCo in C takes that step from the "
             f"same state: the fault is MJX's, not the model's{share}"
         ),

@@ -6,6 +6,7 @@ from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.precision import F32
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.facts.trial import Kind, Trial, native_x64
 from jaxdoctor.rules.prescribes import enough_bits
 from jaxdoctor.rules.rule import Hits, rule
@@ -66,7 +67,7 @@ def nan_at_delivered_precision(outcome: Outcome) -> Hits:
             path=outcome.subject, leaf=trial.first_bad_field, step=outcome.first_bad_step(trial)
         ),
         message=(
-            f"{trial.failed} of {trial.replays} {outcome.replay_word}s are not finite "
+            f"{trial.failed} of {trial.replays} {outcome.replay_word}s {agreed(trial.failed)} not finite "
             f"{_where(outcome, trial, more=more)}, first {outcome.first_bad(trial)}; {mended}{where}"
         ),
         evidence={

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -43,7 +44,7 @@ def not_finite_in_warp(outcome: Outcome) -> Hits:
     yield Hit(
         location=Location(path=outcome.subject, leaf=warp.first_bad_field, step=warp.first_bad_step),
         message=(
-            f"{warp.failed} of {warp.replays} replays are not finite in MuJoCo Warp, first "
+            f"{warp.failed} of {warp.replays} replays {agreed(warp.failed)} not finite in MuJoCo Warp, first "
             f"{warp.first_bad_field} at step {warp.first_bad_step}; no setting of JAX changes that"
         ),
         evidence={"failed": warp.failed, "replays": warp.replays},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxdoctor.facts.cure import advice
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome, Verdict
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.facts.trial import native_x64
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -60,7 +61,8 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
     yield Hit(
         location=Location(path=outcome.subject, leaf=x64.first_bad_field, step=outcome.first_bad_step(x64)),
         message=(
-            f"{x64.failed} of {x64.replays} {outcome.replay_word}s are not finite in float64 either, first "
+            f"{x64.failed} of {x64.replays} {outcome.replay_word}s "
+            f"{agreed(x64.failed)} not finite in float64 either, first "
             f"{outcome.first_bad(x64)}"
             + _in_c(outcome)
             + (f"; over the rollout MuJoCo in C warns of {warned}" if warned else "")

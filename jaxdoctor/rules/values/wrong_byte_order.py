@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.text import agreed
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -41,7 +42,8 @@ def wrong_byte_order(checkpoint: Checkpoint) -> Hits:
         yield Hit(
             location=Location(path=checkpoint.path, leaf=swapped[0].path, step=checkpoint.step),
             message=(
-                f"{len(swapped)} of {len(read)} arrays are ordinary only with their bytes reversed, "
+                f"{len(swapped)} of {len(read)} arrays "
+                f"{agreed(len(swapped))} ordinary only with bytes reversed, "
                 f"the first is {swapped[0].path}"
             ),
             evidence={"count": len(swapped), "leaves": [leaf.path for leaf in swapped[:8]]},

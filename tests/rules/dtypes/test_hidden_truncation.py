@@ -20,7 +20,7 @@ def test_clear_low_bits_are_told(clear, name):
     (finding,) = judged(hidden_truncation, values(clear, MOMENT))
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == f"1 of 1 float32 leaves hold values of {name}, the first is params/w"
+    assert finding.message == f"1 of 1 float32 leaves holds values of {name}, the first is params/w"
 
 
 def test_without_an_optimizer_it_may_be_an_export():

@@ -16,7 +16,7 @@ def test_another_dtype_than_expected_is_told():
     (finding,) = judged(unexpected_dtype, series(saved, dtypes=EXPECTED))
 
     assert finding.severity is Severity.ERROR
-    assert finding.message == "1 of 2 parameter leaves are not float32: params/s is float64"
+    assert finding.message == "1 of 2 parameter leaves is not float32: params/s is float64"
 
 
 def test_other_roles_are_left_alone():

@@ -8,7 +8,7 @@ def test_the_step_and_the_field_are_named():
     (finding,) = not_finite_in_warp.judge(outcome(warp=trial(3)))
 
     assert finding.message == (
-        "3 of 16 replays are not finite in MuJoCo Warp, first qLD at step 3; no setting of JAX reaches it"
+        "3 of 16 replays are not finite in MuJoCo Warp, first qLD at step 3; no setting of JAX changes that"
     )
 
 

@@ -12,7 +12,7 @@ def test_reversed_arrays_are_one_error():
 
     (finding,) = judged(wrong_byte_order, checkpoint(*leaves))
 
-    assert finding.message == "2 of 3 arrays are ordinary only with their bytes reversed, the first is w0"
+    assert finding.message == "2 of 3 arrays are ordinary only with bytes reversed, the first is w0"
 
 
 def test_ordinary_arrays_are_healthy():
