@@ -10,8 +10,9 @@ from jaxdoctor.facts.attribution import Attribution
 from jaxdoctor.facts.closed_loop import ClosedLoop
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.memory import Memory
+from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.recorded import RecordedFailure
-from jaxdoctor.facts.trial import Trial
+from jaxdoctor.facts.trial import Kind, Trial
 
 
 class Verdict(enum.StrEnum):
@@ -271,6 +272,15 @@ class Outcome:
     def first_bad_step(self, trial: Trial) -> int | None:
         """The step in which a trial was first not finite; None of a call, which has none."""
         return None if self.is_call else trial.first_bad_step
+
+    @property
+    def fewer_untried(self) -> bool:
+        """Whether the search ended before the next smaller width was replayed, so that fewer bits may do."""
+        required = self.required_bits
+        if required is None or not 1 < required <= F32.mantissa_bits:
+            return False
+        tried = {trial.precision.mantissa_bits for trial in self.trials if trial.kind is Kind.EMULATED}
+        return bool(tried) and required - 1 not in tried
 
     @property
     def margin_bits(self) -> int | None:

@@ -294,7 +294,8 @@ def needs(outcome: Outcome) -> str:
         return f"requires more than the {F32.mantissa_bits} bits of float32, which no card exceeds"
     if outcome.rounded == 0 and outcome.verdict not in BEYOND_BITS:
         return "no product of it runs on matrix units, so every card computes it in float32"
-    wants = "requires unknown" if required is None else f"requires {required}"
+    most = "at most " if outcome.fewer_untried else ""
+    wants = "requires unknown" if required is None else f"requires {most}{required}"
     wants = "no number of bits mends it" if outcome.verdict in BEYOND_BITS else wants
     by = "this machine" if outcome.delivered_by == "here" else outcome.delivered_by
     return f"{wants}, {by} delivers {'unknown' if delivered is None else delivered}"

@@ -9,7 +9,7 @@ from jaxdoctor.replay.single import replay
 from jaxdoctor.replay.system import system_of
 from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.workers.progress import SILENT
-from tests.environments import CODE
+from tests.steppable import CODE
 
 
 def test_replays_one_at_a_time_are_judged_with_their_episodes(tmp_path):

@@ -56,7 +56,8 @@ def _by(outcome: Outcome) -> str:
 def _requires(outcome: Outcome) -> str:
     bits = outcome.required_bits
     beyond = bits is not None and bits > F32.mantissa_bits
-    return f"requires more than {F32.mantissa_bits}" if beyond else f"requires {bits}"
+    most = "at most " if outcome.fewer_untried else ""
+    return f"requires more than {F32.mantissa_bits}" if beyond else f"requires {most}{bits}"
 
 
 def _tick(bits: int, words: str, name: str) -> Markup:
