@@ -40,7 +40,7 @@ def _driven(loop: ClosedLoop) -> str:
 def _bits(loop: ClosedLoop) -> Iterator[str]:
     if loop.policy_bits is not None:
         physics = "" if loop.physics_bits is None else f", those of the physics {loop.physics_bits}"
-        yield f"the policy's products alone require {loop.policy_bits} bits{physics}"
+        yield f"the policy's products alone require {counted(loop.policy_bits, 'bit')}{physics}"
 
 
 def _classes(loop: ClosedLoop) -> Iterator[str]:

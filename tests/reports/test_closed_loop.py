@@ -98,3 +98,20 @@ def test_json_has_it_and_is_read_back():
     assert outcome.loop == ILL.loop
     assert [trial.episodes for trial in outcome.trials] == [trial.episodes for trial in ILL.trials]
     assert outcome.trials[0].episodes == Episodes(ended=0, returns=Mean(10.0, 9.0, 11.0))
+
+
+def test_of_two_engines_each_is_told_with_where_the_precision_reaches():
+    healthy = [
+        replace(driven(policy=loop(engine=engine)), subject=f"playground:CartpoleBalance,impl={impl}")
+        for impl, engine in (("warp", "MuJoCo Warp"), ("jax", "MJX"))
+    ]
+    stream = io.StringIO()
+    report = Report(
+        command="probe", subject="playground:CartpoleBalance", outcomes=tuple(healthy), examined=2
+    )
+    FORMATS.load("terminal").write(report, stream)
+    text = " ".join(stream.getvalue().split())
+
+    assert text.count("impl=warp") == text.count("impl=jax") == 2
+    assert "where no setting of JAX does" in text
+    assert "and MJX: the precision reaches both" in text

@@ -86,22 +86,27 @@ def tables(report: Report, console: Console) -> None:
 
 
 def _unremarkable(outcomes: tuple[Outcome, ...]) -> list[Outcome]:
-    """Healthy rollouts whose line says nothing; of packaged scenarios, whose verdicts are the test, none."""
+    """Healthy rollouts whose line says nothing; of packaged scenarios, whose verdicts are the test, none.
+
+    Nor of environments: an engine is part of the answer.
+    """
     return [
-        outcome for outcome in outcomes if outcome.verdict is Verdict.HEALTHY and outcome.expected is None
+        outcome
+        for outcome in outcomes
+        if outcome.verdict is Verdict.HEALTHY and outcome.expected is None and outcome.loop is None
     ]
 
 
 def _drawn(report: Report) -> list[Outcome]:
-    """One rollout; of several only those that are not healthy."""
-    return [outcome for outcome in report.outcomes if len(report.outcomes) == 1 or _alarming(outcome)]
+    """One rollout; of several only those that are not healthy, and those that a policy drives."""
+    return [outcome for outcome in report.outcomes if len(report.outcomes) == 1 or _is_drawn(outcome)]
 
 
-def _alarming(outcome: Outcome) -> bool:
-    """Whether it fails, or a scenario did not show what it was built to show."""
+def _is_drawn(outcome: Outcome) -> bool:
+    """Whether it is drawn: it fails, a policy drives it, or a scenario did not show what it was built for."""
     if outcome.expected is not None:
         return outcome.verdict is not outcome.expected
-    return outcome.verdict is not Verdict.HEALTHY
+    return outcome.verdict is not Verdict.HEALTHY or outcome.loop is not None
 
 
 def _bits(outcome: Outcome, bits: int | None) -> str:
