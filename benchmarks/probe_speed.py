@@ -142,7 +142,10 @@ def proportional(pid: int) -> int:
 
 
 def ours() -> Iterator[Path]:
-    """MJX's humanoid, Barkour and shadow hand, dm_control's ball_in_cup and cartpole."""
+    """MJX's humanoid, Barkour and shadow hand, dm_control's ball_in_cup, Brax's inverted pendulum.
+
+    The last stands for dm_control's cartpole, which MJX refuses for its energy flag.
+    """
     import importlib.util
 
     def folder(package: str) -> Path:
@@ -156,7 +159,7 @@ def ours() -> Iterator[Path]:
     yield shipped / "barkour_v0" / "assets" / "barkour_v0_mjx.xml"
     yield shipped / "shadow_hand" / "scene_right.xml"
     yield folder("dm_control.suite") / "ball_in_cup.xml"
-    yield folder("dm_control.suite") / "cartpole.xml"
+    yield folder("brax") / "envs" / "assets" / "inverted_pendulum.xml"
 
 
 if __name__ == "__main__":
