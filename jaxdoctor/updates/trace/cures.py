@@ -77,12 +77,17 @@ def cured(
     until = time.perf_counter() + MOST_SECONDS
     trial = _Trial(course)
     optimizers = _optimizer_paths(course.subject.state) if not is_transform else ("",)
+    # Moments of a weak parameter are weak because it is, and not for what the optimizer does.
+    made_weak = optimizers != ("",) and _is_inside(
+        [leaf for leaf in drifting if leaf.change is Change.HARDENS], optimizers
+    )
     edit = Edit()
     found: dict[str, str] = {}
     for group in sorted(_groups(drifting), key=lambda group: group[0].call):
         if time.perf_counter() > until:
             break
-        chosen = _first_that_works(trial, group, edit, _candidates(course, group, optimizers))
+        candidates = _candidates(course, group, optimizers, made_weak=made_weak)
+        chosen = _first_that_works(trial, group, edit, candidates)
         if chosen is not None:
             edit = edit.and_(chosen.edit)
             found |= {leaf.path: chosen.text for leaf in group}
@@ -180,13 +185,15 @@ def _same(leaf: Any) -> Any:
 
 
 def _candidates(
-    course: Course, group: list[LeafSignature], optimizers: tuple[str, ...]
+    course: Course, group: list[LeafSignature], optimizers: tuple[str, ...], *, made_weak: bool
 ) -> Iterator[Candidate]:
     leaf = group[0]
     if leaf.change in {Change.APPEARS, Change.VANISHES}:
         yield _with_final_tree(course)
     elif leaf.change is Change.RESHAPES:
         yield from _of_shapes(course, group)
+    elif leaf.change is Change.HARDENS and made_weak and _is_inside(group, optimizers):
+        yield _strengthened(group)
     elif leaf.change is Change.HARDENS:
         yield _made(group)
     elif leaf.change is Change.WEAKENS:
@@ -240,6 +247,18 @@ def _made(group: list[LeafSignature]) -> Candidate:
         text,
         Edit(made={each.path: _struct(each.shape_out, jnp.dtype(str(each.dtype_out))) for each in group}),
     )
+
+
+def _is_inside(group: list[LeafSignature], optimizers: tuple[str, ...]) -> bool:
+    return all(any(leaf.path.startswith(prefix) for prefix in optimizers) for leaf in group)
+
+
+def _strengthened(group: list[LeafSignature]) -> Candidate:
+    """An optimizer made the leaves weak in its `init`, where nobody can give them a dtype."""
+    names = ", ".join(leaf.path for leaf in group[:2]) + (", ..." if len(group) > 2 else "")  # noqa: PLR2004
+    strong = "jax.tree.map(lambda x: jnp.asarray(x, x.dtype), state)"
+    text = f"after the optimizer's init, give {names} a dtype: {strong}"
+    return Candidate(text, _made(group).edit)
 
 
 def _cast_back(group: list[LeafSignature]) -> Edit:

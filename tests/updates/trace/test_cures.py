@@ -55,6 +55,27 @@ def test_an_average_is_kept_wide():
     assert stated == "make ema with dtype=jnp.float32 (tried: settles at once)"
 
 
+def test_what_an_optimizer_makes_weak_is_given_its_dtype_after_its_init():
+    optimizer = optax.lbfgs()
+
+    def loss(params):
+        return jnp.sum((params - 1) ** 2)
+
+    def update(params, state):
+        value, gradient = optax.value_and_grad_from_state(loss)(params, state=state)
+        updates, state = optimizer.update(gradient, state, params, value=value, grad=gradient, value_fn=loss)
+        return optax.apply_updates(params, updates), state
+
+    params = jnp.zeros(3)
+    state = optimizer.init(params)
+
+    stated = {leaf.cure.stated for leaf in signed(update, params, state).leaves if leaf.cure is not None}
+
+    assert all("lambda x: jnp.asarray(x, x.dtype)" in text for text in stated)
+    strong = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), state)
+    assert signed(update, params, strong).rounds == 0
+
+
 def test_an_average_of_two_products_on_one_line_is_kept_wide():
     half = jnp.ones(4, jnp.bfloat16)
 
