@@ -3,6 +3,7 @@
 python benchmarks/check_update.py
 """
 
+import ast
 import json
 import os
 import platform
@@ -24,6 +25,31 @@ TARGETS = (
     ("tests.sample_updates:brax_ppo", "Brax, PPO's loss and gradient update"),
     ("tests.sample_updates:transformer", "Flax linen, 12 layers of width 768, 1.8 GiB of state"),
 )
+
+
+SCRIPTS = (
+    ("ppo.py", "PureJaxRL's PPO: one jitted function, all in closures"),
+    ("dqn.py", "PureJaxRL's DQN: a buffer, learning behind a condition"),
+    ("linen.py", "Flax linen, TrainState, a plain loop"),
+    ("nnx_script.py", "Flax NNX"),
+    ("equinox_script.py", "Equinox, filter_jit"),
+    ("haiku_script.py", "Haiku"),
+)
+
+
+def processor_seconds(*command: str) -> float:
+    """Of a command and all that it starts; other people's load does not count."""
+    used = os.times()
+    subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True, cwd=ROOT)
+    after = os.times()
+    return after.children_user + after.children_system - used.children_user - used.children_system
+
+
+def start_of(script: Path) -> float:
+    """Processor seconds that the script's own imports take."""
+    body = ast.parse(script.read_text()).body
+    imports = [ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return processor_seconds("-c", "; ".join(imports))
 
 
 def measured(target: str) -> tuple[float, float, int, int]:
@@ -50,3 +76,11 @@ if __name__ == "__main__":
     for target, words in TARGETS:
         seconds, busy, leaves, compiled = min(measured(target) for _ in range(RUNS))
         print(f"| {words} | {leaves} | {compiled} | {seconds:.1f} | {busy:.1f} |", flush=True)
+
+    print("\n| script, by --run | its imports | all | beside them |\n| --- | --- | --- | --- |")
+    for name, words in SCRIPTS:
+        script = ROOT / "tests" / "updates" / "scripts" / name
+        command = ("-m", "jaxdoctor", "check-update", "--run", str(script), "--fail-on", "never")
+        own = min(start_of(script) for _ in range(RUNS))
+        whole = min(processor_seconds(*command) for _ in range(RUNS))
+        print(f"| {words} | {own:.1f} | {whole:.1f} | {whole - own:.1f} |", flush=True)
