@@ -11,8 +11,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from jaxdoctor import __version__
-from jaxdoctor.arguments import PlainCommand, PlainGroup
 from jaxdoctor.command import COMMANDS
+from jaxdoctor.config.arguments import PlainCommand, PlainGroup
 from jaxdoctor.errors import BUG, INTERRUPTED, TERMINATED, JaxdoctorError, interruption, terminated
 
 ISSUES = "https://github.com/jaxdoctor/jaxdoctor/issues"

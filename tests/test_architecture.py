@@ -28,7 +28,7 @@ ROOMS = (
     ("__main__",),
 )
 
-FACE = {"__init__", "__main__", "arguments", "cli", "command", "errors", "options", "registry"}
+FACE = {"__init__", "__main__", "cli", "command", "errors", "options", "registry"}
 """The only modules that stand in the root."""
 
 PLUGS = {

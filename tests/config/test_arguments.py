@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from jaxdoctor.arguments import PlainCommand
+from jaxdoctor.config.arguments import PlainCommand
 
 
 def parsed(command, arguments, plain):
