@@ -152,7 +152,9 @@ def _prepared(
         return prepare(ask, folder, deadline, progress, variables)
     except WorkerError as error:
         if isinstance(error, WorkerTimeoutError) and find_source(ask.model).users_code:
-            raise
+            # It has neither steps nor replays that could be fewer.
+            hint = "raise --time-limit, or look for what in it does not end"
+            raise WorkerTimeoutError(str(error), hint=hint) from error
         return error
 
 

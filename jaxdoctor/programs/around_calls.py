@@ -152,14 +152,21 @@ class _Calls:
         for frame, caller in zip(frames, [*frames[1:], None], strict=True):
             for file in dict.fromkeys((caller.file_name if caller else None, frame.file_name)):
                 module = self._modules.get(file)
-                if module is not None and _holds(module, frame):
-                    yield Callee(module=module.__name__, name=frame.function_name)
+                if module is not None and (name := _name_in(module, frame)) is not None:
+                    yield Callee(module=module.__name__, name=name)
 
 
-def _holds(module: ModuleType, frame: Any) -> bool:
-    """Whether the module holds the frame's function, plain or in a class, under its own name."""
+def _name_in(module: ModuleType, frame: Any) -> str | None:
+    """The name under which a module holds a frame's function, plain or in a class; None: it does not."""
+    # Up to jax 0.6 a frame has a method's name without its class.
+    classes = [name for name, held in list(vars(module).items()) if isinstance(held, type)]
+    names = [frame.function_name, *(f"{name}.{frame.function_name}" for name in classes)]
+    return next((name for name in names if _holds(module, name, frame)), None)
+
+
+def _holds(module: ModuleType, name: str, frame: Any) -> bool:
     try:
-        holder, name = _holder(module, frame.function_name)
+        holder, name = _holder(module, name)
         found = inspect.unwrap(inspect.getattr_static(holder, name))
     except (AttributeError, ValueError):
         return False

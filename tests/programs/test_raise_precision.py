@@ -62,10 +62,6 @@ def test_the_whole_name_of_a_report_is_taken():
     assert precisions(raised, X) == ["HIGHEST", None]
 
 
-def without_precision(text):
-    return re.sub(r", precision = \[[^]]*\]", "", text)
-
-
 def test_nothing_else_of_the_program_changes():
     """But for that one word the lowered texts are the same."""
     raised = raise_precision(both, sites=[place(first)])
@@ -99,6 +95,17 @@ def test_transformations_work_on_it(wrap):
     assert "HIGHEST" in marks
     assert None in marks
     assert set(precisions(plain, x)) == {None}
+
+
+def test_a_product_with_a_precision_of_its_own_is_raised_too():
+    """No setting reaches it."""
+
+    def high(x):
+        return jnp.matmul(x, x, precision="high")
+
+    assert precisions(raise_precision(high, sites=[f"{Path(__file__).name}"]), X) == ["HIGHEST"]
+    with jax.default_matmul_precision("highest"):
+        assert precisions(high, X) == ["HIGH"]
 
 
 def test_products_inside_loops_choices_and_calls():
@@ -240,6 +247,8 @@ def flax_network():
     return network.apply, network.init(jax.random.key(0), X), X
 
 
+# A flax of the time of jax 0.5 uses what that jax deprecates.
+@pytest.mark.filterwarnings("ignore:shape requires:DeprecationWarning")
 def test_a_flax_network_layer_by_layer():
     """Its layers share a line of the library, so they are raised together."""
     apply, variables, x = flax_network()

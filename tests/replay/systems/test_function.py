@@ -226,5 +226,7 @@ def test_a_call_that_does_not_end_is_an_error_and_no_report(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     model = written(Named(function="gaits:forever", args="gaits:seeded"))
 
-    with pytest.raises(WorkerTimeoutError, match="calling gaits:forever timed out after"):
+    with pytest.raises(WorkerTimeoutError, match="calling gaits:forever timed out after") as caught:
         probe(Ask(model=model, subject="gaits:forever", steps=1, time_limit=6), card="rtx-4090")
+
+    assert caught.value.hint == "raise --time-limit, or look for what in it does not end"
