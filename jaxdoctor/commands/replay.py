@@ -40,6 +40,13 @@ def replay(
             help="What was recorded, where the bundle holds no model: an environment, or code of yours.",
         ),
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", metavar="CHECKPOINT", help="The policy that drove a recorded environment."),
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option("--network", metavar="FUNCTION", help="Its network, as for probe.")
+    ] = None,
     to_xml: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +74,9 @@ def replay(
         precisions=tuple(precision_asked(one) for one in precision or ()),
         x64=x64,
         engines=tuple(engine or ()),
-        argument=of,
+        of=of,
+        policy=policy,
+        network=network,
         to_xml=None if to_xml is None else str(to_xml),
         time_limit=time_limit,
         cache=cache,

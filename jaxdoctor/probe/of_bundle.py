@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxdoctor.bundles.bundle import Bundle
@@ -23,6 +23,9 @@ from jaxdoctor.machine.judged import Machine, examine_machine
 from jaxdoctor.probe.bundles import settings_of
 from jaxdoctor.probe.workers import QUICKER, WITHOUT_FUSION
 from jaxdoctor.replay.plan import REPLAY_IN_C, REPLAY_IN_JAX, REPLAY_IN_WARP, VIEWED, ReplayPlan
+from jaxdoctor.rollouts.policy import read_policy
+from jaxdoctor.rollouts.saved_policy import SavedPolicy
+from jaxdoctor.rollouts.sources import environment
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.workers.cache import cache_folder, cache_variables
 from jaxdoctor.workers.progress import SILENT, Progress
@@ -60,8 +63,12 @@ class ReplayAsk:
 
     x64: bool = False
     engines: tuple[str, ...] = ()
-    argument: str | None = None
-    """What steps it, where the bundle holds no model."""
+    of: str | None = None
+    """What was recorded, where the bundle holds no model."""
+
+    policy: str | None = None
+    network: str | None = None
+    """As `probe` takes them, where an environment was recorded."""
 
     to_xml: str | None = None
     """The folder for what MuJoCo's viewer opens."""
@@ -79,13 +86,17 @@ def replay_bundle(ask: ReplayAsk, *, progress: Progress = SILENT) -> Report:
     """
     _check(ask)
     bundle = read(Path(ask.bundle))
+    argument, policy = _stepped(ask, bundle)
     deadline = time.monotonic() + ask.time_limit
     if ask.to_xml is not None:
         _view(ask, deadline, progress)
     machine = examine_machine(
         time_limit=min(MACHINE_SECONDS, ask.time_limit), progress=progress, stored=ask.cache
     )
-    replaying = _Replaying(ask, bundle, machine, deadline, progress)
+    plan = ReplayPlan(
+        bundle=ask.bundle, argument=argument, policy=policy, deadline=deadline - RESERVE_SECONDS
+    )
+    replaying = _Replaying(ask, bundle, machine, plan, deadline, progress)
     runs, skipped, interrupted = replaying.run()
     fact = BundleReplay(
         bundle=ask.bundle,
@@ -125,25 +136,51 @@ def _check(ask: ReplayAsk) -> None:
         )
 
 
+def _stepped(ask: ReplayAsk, bundle: Bundle) -> tuple[str | None, SavedPolicy | None]:
+    """What steps a bundle without a model, as `probe` would be told: the argument, and the policy.
+
+    Raises:
+        UsageError: it is code of the user's, or a policy drove it, and the user has not named it.
+        UnreadableError, UsageError: the policy cannot be read.
+    """
+    if bundle.model is not None or bundle.system != environment.SOURCE.system:
+        return ask.of, None
+    if not environment.SOURCE.accepts(bundle.subject):
+        raise UnreadableError(f"{ask.bundle} names no environment", hint="have it written again")
+    recorded = environment.SOURCE.load(bundle.subject)
+    if ask.of is None and recorded.suite == environment.USERS:
+        raise UsageError(
+            f"the bundle was recorded of {recorded.shown}, which is code and not in it",
+            hint=f"if you trust that code, name it: --of {recorded.shown}",
+        )
+    if ask.policy is None and recorded.policy is not None:
+        raise UsageError(
+            f"the policy {recorded.policy} drove what was recorded, and is not in the bundle",
+            hint="name it with --policy, and --network if it needs one",
+        )
+    named = environment.environment_named(ask.of or recorded.shown, policy=ask.policy, network=ask.network)
+    return environment.written(named), read_policy(ask.policy, ask.network)
+
+
 def _view(ask: ReplayAsk, deadline: float, progress: Progress) -> None:
     assert ask.to_xml is not None
     plan = ReplayPlan(bundle=ask.bundle, deadline=deadline)
     run(VIEWED(ask.to_xml, plan), deadline=deadline, progress=progress, subject="writing the viewer's files")
 
 
-def _differences(bundle: Bundle, environment: Environment) -> dict[str, tuple[str, str]]:
-    """Versions and settings that are others than when it was recorded."""
-    versions = {name: environment.versions.get(name) for name in COMPARED}
+def _differences(bundle: Bundle, now: Environment) -> dict[str, tuple[str, str]]:
+    """Versions and settings that are others than when it was recorded: then, and here."""
+    versions = {name: (bundle.versions.get(name), now.versions.get(name)) for name in COMPARED}
     found = {
-        name: (there, here)
-        for name in COMPARED
-        if (there := bundle.versions.get(name) or "none") != (here := versions[name] or "none")
+        name: (then or "none", here or "none")
+        for name, (then, here) in versions.items()
+        if (then or "none") != (here or "none")
     }
-    settings = settings_of(environment)
+    settings = settings_of(now)
     for name in sorted({*settings, *bundle.settings}):
-        there, here = bundle.settings.get(name, "unset"), settings.get(name, "unset")
-        if there != here:
-            found[name] = (there, here)
+        then_set, here_set = bundle.settings.get(name, "unset"), settings.get(name, "unset")
+        if then_set != here_set:
+            found[name] = (then_set, here_set)
     return found
 
 
@@ -161,9 +198,15 @@ class _Replaying:
     """One bundle on its way through the workers."""
 
     def __init__(
-        self, ask: ReplayAsk, bundle: Bundle, machine: Machine, deadline: float, progress: Progress
+        self,
+        ask: ReplayAsk,
+        bundle: Bundle,
+        machine: Machine,
+        plan: ReplayPlan,
+        deadline: float,
+        progress: Progress,
     ) -> None:
-        self.ask, self.bundle, self.machine = ask, bundle, machine
+        self.ask, self.bundle, self.machine, self.plan = ask, bundle, machine, plan
         self.deadline, self.progress = deadline, progress
 
     def run(self) -> tuple[tuple[BundleRun, ...], list[Skipped], bool]:
@@ -257,22 +300,15 @@ class _Replaying:
     def _plan(
         self, *, precisions: tuple[Precision, ...] = (), how: str = "", all_products: bool = False
     ) -> ReplayPlan:
-        return ReplayPlan(
-            bundle=self.ask.bundle,
-            argument=self.ask.argument,
-            precisions=precisions,
-            how=how,
-            all_products=all_products,
-            deadline=self.deadline - RESERVE_SECONDS,
-        )
+        return replace(self.plan, precisions=precisions, how=how, all_products=all_products)
 
     def _jax(self, variables: Mapping[str, str | None]) -> dict[str, str | None]:
         """The variables of a worker.
 
         Of XLA's flags in the bundle only that for fusion counts: no file chooses what is written where.
         """
-        environment = self.machine.environment
-        on_cpu = (environment.here or environment.accelerator).platform in ("cpu", "unknown")
+        machine = self.machine.environment
+        on_cpu = (machine.here or machine.accelerator).platform in ("cpu", "unknown")
         fuses = WITHOUT_FUSION not in self.bundle.failure.xla_flags
         ours = [QUICKER, *([] if fuses else [WITHOUT_FUSION])] if on_cpu else []
         theirs = {**os.environ, **self.machine.variables}.get("XLA_FLAGS") or ""

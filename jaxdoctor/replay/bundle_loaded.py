@@ -114,6 +114,7 @@ def load(folder: str, plan: ReplayPlan, progress: Progress) -> Loaded:
         replays=bundle.replays,
         steps=bundle.failure.step + 1,
         seed=bundle.seed,
+        policy=plan.policy,
     )
     if bundle.model is not None and system.unpack is not None:
         system.unpack(bundle, home)

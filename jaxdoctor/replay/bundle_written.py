@@ -36,7 +36,7 @@ def write_bundle(folder: str, plan: BundlePlan, *, progress: Progress) -> Record
         start_step=captured.start_step,
         control=control,
         seed=recorded.seed,
-        replays=recorded.replays,
+        replays=max(recorded.replays, recorded.light_replays),
         model=model,
         files=files,
         versions=plan.versions,

@@ -436,6 +436,9 @@ class ReplayPlan:
     argument: str | None = None
     """What steps it, as the user names it: where the bundle holds no model, or names code of the user's."""
 
+    policy: SavedPolicy | None = None
+    """What drives an environment, as the command has read it."""
+
     precisions: tuple[Precision, ...] = ()
     """Emulated, in one program. Empty: as JAX computes here."""
 

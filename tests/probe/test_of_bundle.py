@@ -9,17 +9,22 @@ from jaxdoctor.facts.precision import F32, TF32
 from jaxdoctor.machine.judged import examine_machine
 from jaxdoctor.probe import of_bundle
 from jaxdoctor.probe.of_bundle import ReplayAsk, replay_bundle
+from jaxdoctor.replay.plan import ReplayPlan
 from jaxdoctor.reports.json_read import received
 from jaxdoctor.reports.json_written import written
 from tests.replay.failing import by_hand
 
 
+@pytest.fixture(scope="module")
+def looked_at():
+    """What is here, asked for once."""
+    return examine_machine("rtx-4090", time_limit=20)
+
+
 @pytest.fixture(autouse=True)
-def machine(monkeypatch):
-    """What is here is asked for without starting JAX."""
-    found = examine_machine("rtx-4090", time_limit=20)
-    monkeypatch.setattr(of_bundle, "examine_machine", lambda **_: found)
-    return found
+def machine(monkeypatch, looked_at):
+    monkeypatch.setattr(of_bundle, "examine_machine", lambda **_: looked_at)
+    return looked_at
 
 
 def in_c(path, **changes):
@@ -68,7 +73,25 @@ def test_the_viewers_files_are_named(tmp_path):
 
 def jobs(bundle, machine, **asked):
     ask = ReplayAsk(bundle=str(bundle), **asked)
-    return list(of_bundle._Replaying(ask, read(bundle), machine, 1e9, None)._jobs())
+    plan = ReplayPlan(bundle=ask.bundle, deadline=1e9)
+    return list(of_bundle._Replaying(ask, read(bundle), machine, plan, 1e9, None)._jobs())
+
+
+def test_an_environment_is_named_by_the_bundle_but_code_and_policies_by_the_user(tmp_path):
+    """A stranger's file chooses neither what is imported nor what is read."""
+
+    def stepped(subject, **asked):
+        path = by_hand(tmp_path, system="environment", subject=subject, model=None, files={})
+        return of_bundle._stepped(ReplayAsk(bundle=str(path), **asked), read(path))[0]
+
+    assert stepped("--env brax:ant,backend=mjx") == "--env brax:ant,backend=mjx"
+    assert stepped("--env evil.py:make", of="mine.py:make") == "--env mine.py:make"
+    with pytest.raises(UsageError, match="code and not in it"):
+        stepped("--env evil.py:make")
+    with pytest.raises(UsageError, match=r"policy evil\.py:act drove"):
+        stepped("--env brax:ant --policy evil.py:act")
+    with pytest.raises(UnreadableError, match="names no environment"):
+        stepped("evil.py:make")
 
 
 def test_by_default_it_is_replayed_as_it_failed(tmp_path, machine):

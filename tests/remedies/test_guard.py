@@ -264,6 +264,7 @@ jax.effects_barrier()
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Brax System:UserWarning", "ignore:Accessing:DeprecationWarning")
 def test_braxs_ant_is_guarded_through_braxs_own_wrappers(tmp_path):
     """A NaN in a few environments of a batch, under the wrappers that Brax trains with."""
     envs = pytest.importorskip("brax.envs")

@@ -14,12 +14,14 @@ from jaxdoctor.replay.bundle_written import write_bundle
 from jaxdoctor.replay.native import replay
 from jaxdoctor.replay.plan import BundlePlan, NativePlan, RecordPlan, ReplayPlan
 from jaxdoctor.replay.prepare import prepare
+from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.workers.progress import SILENT
 from tests.replay.failing import by_hand, runaway
+from tests.steppable import CODE
 
 
 def plan(path, **changes):
-    return ReplayPlan(bundle=str(path), how="here", deadline=time.monotonic() + 120, **changes)
+    return ReplayPlan(bundle=str(path), how="here", deadline=time.monotonic() + 1000, **changes)
 
 
 def fresh(tmp_path, name="fresh"):
@@ -100,13 +102,40 @@ def test_c_needs_positions_and_velocities(tmp_path):
 
 
 @pytest.mark.slow
+def test_an_environment_is_replayed_from_its_reset(tmp_path):
+    """Not all that it carries is kept of each step; the file has its name, its reset and no policy."""
+    (tmp_path / "train.py").write_text(CODE)
+    folder, path = fresh(tmp_path, "scratch"), tmp_path / "f.zip"
+    argument = f"--env {tmp_path}/train.py:Blind"
+    recorded = RecordPlan(
+        model=argument, controls=None, replays=4, steps=12, seed=0, policy=read_policy(None)
+    )
+    prepare(folder, recorded, progress=SILENT)
+    native = NativePlan(
+        title="float32", batch=4, replays=4, most_replays=4, deadline=time.monotonic() + 1000, captures=F32
+    )
+    captured = replay(folder, native, progress=SILENT).captured
+    written = BundlePlan(
+        path=str(path), subject="Blind", captured=captured, versions={}, settings={}, environment={}
+    )
+    said = write_bundle(folder, written, progress=SILENT)
+
+    found = plan(path, argument=argument, policy=read_policy(None))
+    (run,) = replay_in_jax(fresh(tmp_path), found, progress=SILENT)
+
+    assert (said.step, said.field) == (5, "state.data")
+    assert (run.first_bad_step, run.first_bad_field) == (5, "state.data")
+    assert captured.start_step == 0
+
+
+@pytest.mark.slow
 def test_a_failure_of_mjx_repeats_to_the_last_bit(tmp_path):
     """Recorded, written, and replayed from the file alone: natively, emulated, and in C."""
     folder, path = fresh(tmp_path, "scratch"), tmp_path / "f.zip"
     recorded = RecordPlan(model=str(runaway(tmp_path)), controls=None, replays=4, steps=100, seed=0)
     prepare(folder, recorded, progress=SILENT)
     native = NativePlan(
-        title="float32", batch=4, replays=4, most_replays=4, deadline=time.monotonic() + 120, captures=F32
+        title="float32", batch=4, replays=4, most_replays=4, deadline=time.monotonic() + 1000, captures=F32
     )
     captured = replay(folder, native, progress=SILENT).captured
     said = write_bundle(
