@@ -108,7 +108,8 @@ def probe(
         typer.Option(
             "--network",
             metavar="FUNCTION",
-            help="For a checkpoint that does not say what network it is of: module:function, which makes it.",
+            help="For a checkpoint that does not say what network it is of: module:function, which "
+            "makes it, or brax:ppo, brax:sac.",
         ),
     ] = None,
     steps: Annotated[

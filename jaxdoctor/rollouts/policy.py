@@ -7,13 +7,16 @@ of JAX alone, and runs code of the user's only where a function was named.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxdoctor.errors import UsageError
 from jaxdoctor.registry import Folder
 from jaxdoctor.rollouts.saved_policy import SavedPolicy
+from jaxdoctor.storage.steps import step_of
 
 
 class Act(NamedTuple):
@@ -108,6 +111,9 @@ class PolicyKind:
     """Kinds are asked in this order."""
 
 
+MOST_NAMES = 1000
+"""Entries of a folder that are looked at."""
+
 POLICIES = Folder("jaxdoctor.rollouts.policies", PolicyKind, noun="kind of policy")
 
 
@@ -118,14 +124,31 @@ def read_policy(argument: str | None, network: str | None = None) -> SavedPolicy
         UsageError: nothing reads it, or a part of it is missing.
         UnreadableError: it is damaged.
     """
-    for kind in sorted(POLICIES.load_all(), key=lambda kind: kind.order):
+    kinds = sorted(POLICIES.load_all(), key=lambda kind: kind.order)
+    for kind in kinds:
         if kind.accepts(argument, network):
             return kind.read(argument, network)
+    path = Path(argument or "")
+    if not path.exists():
+        raise UsageError(f"there is no file or folder {path}", hint="write the path as seen from this folder")
+    for inner in _newest_first(path):
+        if any(kind.accepts(str(inner), network) for kind in kinds):
+            raise UsageError(
+                f"{path} is a folder of policies, and one is replayed", hint=f"name it, such as {inner}"
+            )
     raise UsageError(
         f"{argument} is no policy that can be read",
         hint="name a Brax checkpoint folder, a file of Brax's save_params, or package.module:policy; for any "
         "other tree of weights also say --network module:function",
     )
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    """What stands in a run's folder, the largest step first; nothing of a file."""
+    if not folder.is_dir():
+        return []
+    found = itertools.islice(folder.iterdir(), MOST_NAMES)
+    return sorted(found, key=lambda path: (step_of(path) or 0, path.name), reverse=True)
 
 
 def build_policy(saved: SavedPolicy, sizes: Sizes, *, seed: int = 0, stochastic: bool = False) -> Policy:

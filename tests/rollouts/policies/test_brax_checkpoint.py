@@ -193,6 +193,19 @@ def test_what_cannot_be_said_of_a_network_is_refused(tmp_path, network, message)
         load_policy(path, network, 4, 2, seed=0)
 
 
+def test_of_a_runs_folder_the_newest_step_is_named(tmp_path):
+    """One is replayed, and which is the user's to say; a path that is mistyped is no policy at all."""
+    saved = saved_by_brax(tmp_path)
+    shutil.copytree(saved.checkpoint, tmp_path / "000000002000")
+    saved.params.unlink()
+
+    with pytest.raises(UsageError, match="is a folder of policies") as raised:
+        read_policy(str(tmp_path))
+    assert raised.value.hint == f"name it, such as {saved.checkpoint}"
+    with pytest.raises(UsageError, match="there is no file or folder"):
+        read_policy(str(tmp_path / "000000009000"))
+
+
 def test_a_damaged_checkpoint_is_not_replayed(tmp_path):
     """What is cut off or cannot be meant is an error, and not another policy."""
     saved = saved_by_brax(tmp_path)
