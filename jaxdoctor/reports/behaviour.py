@@ -9,12 +9,12 @@ from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.text import counted
 from jaxdoctor.facts.trial import Trial
-from jaxdoctor.reports.wording import in_bytes, needs_x64
+from jaxdoctor.reports.wording import beyond_bits, in_bytes
 
 
 def sentences(outcome: Outcome) -> Iterator[str]:
     """A sentence each."""
-    if not needs_x64(outcome) and outcome.rounded != 0:
+    if not beyond_bits(outcome):
         yield from _errors(outcome)
         yield from _behaviour(outcome)
     if outcome.memory is not None:

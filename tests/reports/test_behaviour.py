@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from jaxdoctor.facts.memory import Memory
+from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.facts.trial import Kind
 from jaxdoctor.reports.behaviour import sentences
@@ -38,6 +39,10 @@ def test_bits_are_not_the_question_where_float32_is_too_narrow():
     ill = replace(HEALTHY, required_bits=24, memory=memory)
 
     assert list(sentences(ill)) == ["x64: 2.0 x the memory of the replay"]
+
+
+def test_nor_where_the_physics_are_at_fault():
+    assert not list(sentences(replace(HEALTHY, verdict=Verdict.MODEL)))
 
 
 def test_the_memory_of_the_users_batch_stands_beside_the_cards():
