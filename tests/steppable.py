@@ -134,6 +134,35 @@ def number():
     return 3
 
 
+class Fallen(Point):
+    """Its episode ends, and what it computes past the end goes NaN; its reward is a number of Python's."""
+
+    def step(self, state, action):
+        after = super().step(state, action)
+        steps = after.info["steps"]
+        data = jnp.where(steps > 5, jnp.nan, after.data)
+        return after._replace(data=data, obs=data, reward=1.0, done=steps == 4)
+
+
+def mjx_model():
+    from mujoco import mjx
+
+    return mjx.put_model(actuated(), impl="jax")
+
+
+def actuated():
+    import mujoco
+
+    body = "<body><joint name='j' type='hinge' axis='0 1 0'/><geom size='.1' pos='.3 0 0'/></body>"
+    motor = "<actuator><motor joint='j' ctrlrange='-2 2'/><position joint='j'/></actuator>"
+    return mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody>{motor}</mujoco>")
+
+
+def mjx_models():
+    made = mjx_model()
+    return made.replace(qpos0=jnp.zeros((3, 1)))
+
+
 def model():
     import mujoco
 

@@ -95,6 +95,9 @@ class OpenLoop:
     first_bad_field: str | None = None
 
 
+MJX = "MJX"
+"""MuJoCo's engine in JAX."""
+
 WARP = "MuJoCo Warp"
 """The engine that no precision of JAX reaches."""
 

@@ -16,7 +16,19 @@ def mjx_pair(model: mujoco.MjModel) -> tuple[Any, Any]:
     """
     from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
 
+    named = _named(mjx)
+    return mjx.put_model(model, **named), mjx.make_data(model, **named)
+
+
+def blank_data(model: Any) -> Any:
+    """The `mjx.Data` that an `mjx.Model` begins with: qpos0, at rest. Imports jax."""
+    from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
+
+    named = _named(mjx)
+    return mjx.make_data(model, **named)
+
+
+def _named(mjx: Any) -> dict[str, str]:
     # mujoco-mjx 3.3.3 still calls it `backend_impl`.
     known = inspect.signature(mjx.put_model).parameters
-    named = {"impl" if "impl" in known else "backend_impl": "jax"}
-    return mjx.put_model(model, **named), mjx.make_data(model, **named)
+    return {"impl" if "impl" in known else "backend_impl": "jax"}

@@ -52,7 +52,7 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         in_c=in_c,
         steps_in_c=taken,
         parting=making.parting(),
-        timestep=None if answers.prepared.model is None else answers.prepared.model.timestep,
+        timestep=answers.prepared.seconds,
         behaviour_bits=None if sweep is None else sweep.behaviour_bits,
         rounded=None if sweep is None or sweep.effort.traced is None else len(sweep.sites),
         memory=making.memory(ask.training_batch),

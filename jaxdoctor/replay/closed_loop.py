@@ -85,8 +85,29 @@ def _first(environment: Environment, state: Any, key: Any) -> dict[str, Any]:
 
 
 def _plain(state: Any) -> Any:
-    """Random keys of a type of their own as the numbers that they are."""
-    return jax.tree.map(lambda leaf: jax.random.key_data(leaf) if _is_key(leaf) else leaf, state)
+    """Random keys of a type of their own as the numbers that they are, and Python's numbers as arrays."""
+    return jax.tree.map(lambda leaf: jax.random.key_data(leaf) if _is_key(leaf) else jnp.asarray(leaf), state)
+
+
+def until_over(now: dict[str, Any], after: dict[str, Any], shared: Sequence[str]) -> dict[str, Any]:
+    """The state after a step; where the episode was over before it, the state that it ended in.
+
+    Training and inference begin a new episode there, so what an environment computes past its end says
+    nothing: a pendulum that has fallen goes on to fall.
+
+    Args:
+        now: the state before the step.
+        after: the state after it.
+        shared: leaves without an axis of replays, which go on.
+    """
+    before = dict(zip(leaf_names(now), jax.tree.leaves(now), strict=True))
+    held = {
+        name: jnp.where(now[DONE], before[name], leaf)
+        for name, leaf in zip(leaf_names(after), jax.tree.leaves(after), strict=True)
+        if name not in shared and name in before and before[name].shape == leaf.shape
+    }
+    result: dict[str, Any] = replaced(after, held)
+    return result
 
 
 def _is_key(leaf: Any) -> bool:
@@ -117,13 +138,14 @@ def closed_loop(environment: Environment, policy: Policy, begun: Begun) -> Simul
     def step(parameters: Any, now: dict[str, Any], control: Any) -> dict[str, Any]:
         del control
         act = policy.apply(parameters, now[NEXT], jax.random.split(now[KEY])[1])
-        return {
+        after = {
             **advance(now, act.action),
             SEEN: now[NEXT],
             NORMALISED: act.normalised,
             OUTPUT: act.output,
             ACTION: act.action,
         }
+        return until_over(now, after, begun.shared)
 
     first = jax.eval_shape(
         lambda key: _first(environment, environment.reset(key), key), struct((2,), jnp.uint32)

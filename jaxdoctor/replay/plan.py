@@ -64,6 +64,9 @@ class Prepared:
     loop: ClosedLoop | None = None
     """The policy that drives, and what; None: none does."""
 
+    seconds: float | None = None
+    """Simulated seconds of one step; None: they are not told."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:

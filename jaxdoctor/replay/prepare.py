@@ -24,6 +24,7 @@ def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
     scratch.keep_recording(recording)
     if plan.keep is not None and recording.loop is None:
         keep_recording(plan.keep, recording)
+    timestep = None if facts is None else facts.timestep
     return Prepared(
         steps=recording.steps,
         replays=recording.replays,
@@ -32,4 +33,5 @@ def prepare(folder: str, plan: RecordPlan, *, progress: Progress) -> Prepared:
         in_c=recording.in_c,
         model=facts,
         loop=recording.loop,
+        seconds=timestep if recording.seconds is None else recording.seconds,
     )

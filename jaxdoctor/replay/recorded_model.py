@@ -1,4 +1,4 @@
-"""A model that a function of the user's made: recorded and stepped like one from a file."""
+"""An `MjModel` that a function of the user's made: recorded and stepped like one from a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import mujoco
 
-from jaxdoctor.errors import UsageError
 from jaxdoctor.facts.model import Model
 from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.models.mjx_support import try_mjx
@@ -24,17 +23,9 @@ def record(made: Any, plan: RecordPlan, path: Path, progress: Progress) -> tuple
     """Start states and random controls of the model, recorded by MuJoCo in C.
 
     Raises:
-        UsageError: it is an `mjx.Model`, of which MuJoCo has no compiled model.
         UnsupportedModelError: MJX does not take it.
     """
     named = find_source(plan.model).load(plan.model)
-    if not isinstance(made, mujoco.MjModel):
-        raise UsageError(
-            f"{named.shown} returns an mjx.Model, which MuJoCo in C cannot step",
-            hint="return the mujoco.MjModel that mjx.put_model was given",
-        )
-    if named.policy is not None:
-        raise UsageError(f"{named.shown} returns a model, which no policy drives", hint="leave --policy out")
     progress.stage("recording with MuJoCo in float64")
     try_mjx(made, named.shown)
     mujoco.mj_saveModel(made, str(path))

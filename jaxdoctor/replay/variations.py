@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxdoctor.facts.closed_loop import AutoReset
-from jaxdoctor.replay.closed_loop import ACTION, DONE, NEXT, NORMALISED, OUTPUT, SEEN, STATE
+from jaxdoctor.replay.closed_loop import ACTION, DONE, NEXT, NORMALISED, OUTPUT, SEEN, STATE, until_over
 from jaxdoctor.replay.ensemble import Rollout
 from jaxdoctor.replay.fields import leaf_names, nonfinite, picked
 from jaxdoctor.replay.system import Simulation
@@ -31,7 +31,8 @@ def opened(simulation: Simulation) -> Simulation:
         del parameters
         action = control.reshape(shape.shape).astype(shape.dtype)
         unused = {name: jax.tree.map(jnp.zeros_like, blank[name]) for name in (NORMALISED, OUTPUT)}
-        return {**driven.advance(now, action), **unused, SEEN: now[NEXT], ACTION: action}
+        after = {**driven.advance(now, action), **unused, SEEN: now[NEXT], ACTION: action}
+        return until_over(now, after, simulation.shared)
 
     return replace(simulation, step=step, controls=shape.size)
 
@@ -54,7 +55,9 @@ def resetting(simulation: Simulation) -> Simulation:
     watched = simulation.ends or ()
 
     def step(parameters: Any, now: dict[str, Any], control: Any) -> dict[str, Any]:
-        after = simulation.step(parameters, _without(now), control)
+        # An episode that ended was begun anew, so it is not over.
+        going_on = {**_without(now), DONE: jnp.zeros_like(now[DONE])}
+        after = simulation.step(parameters, going_on, control)
         broken, done = _broken(after, watched), after[DONE]
         fresh = driven.restart(now[FIRST], after)
         chosen = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, after)

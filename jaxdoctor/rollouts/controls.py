@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jaxdoctor.errors import UnreadableError, UsageError
-from jaxdoctor.models.poses import start_pose
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,12 +57,21 @@ class Controls:
         return values[np.arange(replays) % len(values)]
 
 
-def random_controls(model: Any, replays: int, steps: int, generator: np.random.Generator) -> Floats:
+def random_controls(
+    model: Any, replays: int, steps: int, generator: np.random.Generator, *, qpos: Floats
+) -> Floats:
     """Smooth random controls within each actuator's range, replays x steps x nu.
 
     A target is drawn every `BAND_SECONDS` and the control moves from one to the next along half a cosine.
+
+    Args:
+        model: an `mujoco.MjModel`, or what has its fields.
+        replays: how many.
+        steps: how many.
+        generator: of the targets.
+        qpos: the pose in which replays start; servos without a range stay near it.
     """
-    centre, reach = _amplitudes(model)
+    centre, reach = _amplitudes(model, qpos)
     every = max(1, round(BAND_SECONDS / model.opt.timestep))
     targets = generator.uniform(-1, 1, (replays, steps // every + 2, model.nu))
     at, within = np.divmod(np.arange(steps), every)
@@ -72,7 +80,7 @@ def random_controls(model: Any, replays: int, steps: int, generator: np.random.G
     return np.asarray(centre + reach * smooth, np.float64)
 
 
-def _amplitudes(model: Any) -> tuple[Floats, Floats]:
+def _amplitudes(model: Any, qpos: Floats) -> tuple[Floats, Floats]:
     """The middle and half the width of every actuator's controls."""
     limited = model.actuator_ctrllimited.astype(bool)
     low, high = model.actuator_ctrlrange.T
@@ -81,11 +89,11 @@ def _amplitudes(model: Any) -> tuple[Floats, Floats]:
     reach = np.full(model.nu, UNLIMITED_FORCE)
     for actuator in np.flatnonzero(~limited):
         if model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE:
-            at_rest[actuator], reach[actuator] = _servo(model, int(actuator), at_rest[actuator])
+            at_rest[actuator], reach[actuator] = _servo(model, int(actuator), at_rest[actuator], qpos)
     return np.where(limited, (low + high) / 2, at_rest), np.where(limited, (high - low) / 2, reach)
 
 
-def _servo(model: Any, actuator: int, rest: float) -> tuple[float, float]:
+def _servo(model: Any, actuator: int, rest: float, qpos: Floats) -> tuple[float, float]:
     """Around where its joint stands, or over its joint's range; a velocity servo around rest."""
     joint = model.actuator_trnid[actuator, 0]
     on_joint = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
@@ -94,7 +102,7 @@ def _servo(model: Any, actuator: int, rest: float) -> tuple[float, float]:
     if model.jnt_limited[joint]:
         low, high = model.jnt_range[joint]
         return (low + high) / 2, (high - low) / 2
-    return float(start_pose(model).qpos[model.jnt_qposadr[joint]]), UNLIMITED_TARGET
+    return float(qpos[model.jnt_qposadr[joint]]), UNLIMITED_TARGET
 
 
 def read_controls(path: Path, model: Any) -> Controls:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UsageError
-from jaxdoctor.facts.closed_loop import WARP
+from jaxdoctor.facts.closed_loop import MJX, WARP
 from jaxdoctor.programs.named import find, first_line, raised
 from jaxdoctor.rollouts.sources.environment import BRAX, PLAYGROUND, EnvironmentNamed
 from jaxdoctor.rollouts.suites import brax_environment, playground_environment
@@ -24,7 +24,8 @@ from jaxdoctor.rollouts.suites import brax_environment, playground_environment
 SHAPES = (
     "reset(key) of a state with obs, reward and done, and step(state, action), as Brax and Playground have "
     "it; reset(key, params) of (obs, state), and step(key, state, action, params) of (obs, state, reward, "
-    "done, info), as gymnax has it; or a function of no arguments that returns a mujoco.MjModel"
+    "done, info), as gymnax has it; or a function of no arguments that returns a mujoco.MjModel or an "
+    "mjx.Model"
 )
 """What a function may make."""
 
@@ -295,7 +296,7 @@ def _engine(environment: Any, state: Any, model: Any) -> tuple[str, bool]:
     if backend is not None and backend != "mjx":
         return f"Brax {backend}", False
     steps_mjx = backend == "mjx" or model is not None or hasattr(data, "qpos")
-    return ("MJX" if steps_mjx else "its own"), False
+    return (MJX if steps_mjx else "its own"), False
 
 
 def _key(seed: int) -> jax.Array:

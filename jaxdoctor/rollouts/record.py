@@ -69,6 +69,9 @@ class Recording:
     loop: ClosedLoop | None = None
     """The policy that drives, and what; None: controls do."""
 
+    seconds: float | None = None
+    """Simulated seconds of one step, where they are told and are not the model's timestep."""
+
     def part(self, steps: int) -> Recording:
         """The same without the steps after so many."""
         return self if steps >= self.steps else replace(self, ctrl=self.ctrl[:, :steps])
@@ -115,7 +118,7 @@ def record(
     qpos, qvel, act, start = _starts(model, replays, generator, controls)
     if controls is None:
         steps = default_steps(float(model.opt.timestep)) if steps is None else steps
-        ctrl = random_controls(model, replays, steps, generator)
+        ctrl = random_controls(model, replays, steps, generator, qpos=start_pose(model).qpos)
         origin = "band-limited random" if model.nu else "none, for the model has no actuators"
     else:
         ctrl, origin = controls.take(replays, steps), controls.origin

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,13 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 
-from jaxdoctor.errors import NothingExaminedError, UnsupportedModelError
+from jaxdoctor.errors import NothingExaminedError, UnsupportedModelError, UsageError
+from jaxdoctor.facts.closed_loop import MJX, WARP
 from jaxdoctor.facts.model import Model
 from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.programs.jax_internals import inner_jaxprs
 from jaxdoctor.programs.named import first_line, raised
-from jaxdoctor.replay import recorded_model
+from jaxdoctor.replay import mjx_model, recorded_model
 from jaxdoctor.replay.closed_loop import Begun, begun, closed_loop, loop_of, physics_in
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
@@ -33,6 +33,9 @@ BEGUN, MODEL = "begun", "made.mjb"
 LEAST_STEPS = 100
 """A closed loop is by default as long as the longer of this and a second."""
 
+MUJOCOS = {MJX, WARP}
+"""The engines of MuJoCo's models, for which the rules about models are written."""
+
 CALLBACKS = {"debug_callback", "debug_print", "io_callback", "pure_callback"}
 
 
@@ -41,7 +44,7 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
     progress.stage("making the environment")
     made = _made(plan)
     if not isinstance(made, Environment):
-        return recorded_model.record(made, plan, folder / MODEL, progress)
+        return _recorded_model(made, plan, folder, progress)
     policy = _policy(plan, made)
     progress.stage("resetting the environment")
     first = begun(made, plan.replays, plan.seed)
@@ -55,16 +58,29 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
         start=f"its own reset, with keys from seed {plan.seed}",
         controls=f"{policy.name}, closed loop in {physics_in(made.engine)}",
         loop=loop_of(made, policy),
+        seconds=made.seconds if isinstance(made.model, mujoco.MjModel) else None,
     )
-    return recording, _inspected(made, plan.seed)
+    return recording, inspected(made, plan.seed)
+
+
+def _recorded_model(
+    made: Any, plan: RecordPlan, folder: Path, progress: Progress
+) -> tuple[Recording, Model | None]:
+    named = find_source(plan.model).load(plan.model)
+    if named.policy is not None:
+        raise UsageError(f"{named.shown} returns a model, which no policy drives", hint="leave --policy out")
+    if isinstance(made, mujoco.MjModel):
+        return recorded_model.record(made, plan, folder / MODEL, progress)
+    return mjx_model.record(made, plan, named.shown), None
 
 
 def _load(plan: RecordPlan, folder: Path) -> Simulation:
     if (folder / MODEL).exists():
         return recorded_model.load(folder / MODEL, find_source(plan.model).load(plan.model).shown)
     made = _made(plan)
+    if not isinstance(made, Environment):
+        return mjx_model.simulation(made)
     first = pickle.loads((folder / BEGUN).read_bytes())  # noqa: S301 (our own worker wrote it)
-    assert isinstance(made, Environment)
     assert isinstance(first, Begun)
     return closed_loop(made, _policy(plan, made), first)
 
@@ -92,11 +108,14 @@ def _policy(plan: RecordPlan, environment: Environment) -> Policy:
     return build_policy(plan.policy, sizes, seed=plan.seed)
 
 
-def _inspected(environment: Environment, seed: int) -> Model | None:
-    """What can be said of the model that the environment steps, where it tells."""
-    if not isinstance(environment.model, mujoco.MjModel):
+def inspected(environment: Environment, seed: int) -> Model | None:
+    """What can be said of the model, where it is told and MuJoCo's equations step it.
+
+    Brax's own backends read MuJoCo's models and leave its solver, contacts and timestep aside.
+    """
+    if environment.engine not in MUJOCOS or not isinstance(environment.model, mujoco.MjModel):
         return None
-    return replace(inspect_model(environment.model, environment.name, seed), timestep=environment.seconds)
+    return inspect_model(environment.model, environment.name, seed)
 
 
 def _insist_on_step(simulation: Simulation, name: str) -> None:

@@ -93,13 +93,18 @@ def simulation(model: Any, argument: str = "the model") -> Simulation:
     Raises:
         UnsupportedModelError: MJX refuses it.
     """
-    from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
-
     with mjx_refusals(model, argument):
         parameters, blank = mjx_pair(model)
+    return stepped_by_mjx(parameters, blank)
+
+
+def stepped_by_mjx(model: Any, blank: Any) -> Simulation:
+    """The simulation of an `mjx.Model`, in MJX's implementation in JAX, with its blank `mjx.Data`."""
+    from mujoco import mjx  # noqa: PLC0415 (brings jax in, and prints)
+
     return Simulation(
         step=lambda parameters, data, ctrl: mjx.step(parameters, data.replace(ctrl=ctrl)),
-        parameters=parameters,
+        parameters=model,
         blank=blank,
         controls=int(model.nu),
         carried=("qpos", "qvel", "act", "qacc_warmstart"),

@@ -13,7 +13,11 @@ from jaxdoctor.replay.episodes import episodes_of
 from jaxdoctor.replay.judge import judgement_of
 from jaxdoctor.replay.plan import Lane, RecordPlan
 from jaxdoctor.replay.system import system_of
+from jaxdoctor.replay.systems.environment import inspected
+from jaxdoctor.replay.variations import auto_reset_of, resetting, with_first
+from jaxdoctor.rollouts.environments import make
 from jaxdoctor.rollouts.policy import read_policy
+from jaxdoctor.rollouts.sources.environment import environment_named
 from jaxdoctor.workers.progress import SILENT
 from tests.rollouts.policies.brax_saved import saved_by_brax
 from tests.steppable import CODE
@@ -78,6 +82,59 @@ def test_a_model_that_a_function_makes_is_replayed_as_a_model(recorded, tmp_path
     assert facts.path == plan.model.removeprefix("--env ")
     assert system.load(plan, tmp_path).coordinates == "qpos"
     assert system.twin(plan, tmp_path).model.nq == 1
+
+
+def test_an_mjx_model_that_a_function_makes_is_stepped_as_it_is(recorded, tmp_path):
+    plan, system, recording, facts = recorded("mjx_model")
+    ensemble = Ensemble(system.load(plan, tmp_path), batch=REPLAYS, chunk=STEPS)
+    (rollout,) = ensemble.roll_out(recording, [Lane()])
+
+    assert (facts, system.twin(plan, tmp_path)) == (None, None)
+    assert (recording.start, recording.seconds) == ("qpos0", 0.002)
+    assert np.abs(recording.ctrl[..., 0]).max() <= 2, "within the actuator's range"
+    assert not recording.qvel[0].any()
+    assert recording.qvel[1:].all()
+    assert ensemble.leaves.index("xpos") < ensemble.leaves.index("qacc")
+    assert not rollout.bad.any()
+    assert (rollout.states["qpos"][-1] != rollout.states["qpos"][0]).all()
+
+
+def test_a_batch_of_mjx_models_is_refused(recorded):
+    with pytest.raises(JaxdoctorError, match="returns a batch of models") as caught:
+        recorded("mjx_models")
+
+    assert "return one of them" in caught.value.hint
+
+
+def test_what_is_computed_past_the_end_of_an_episode_is_not_judged(recorded, tmp_path):
+    ensemble, (rollout,) = rolled(recorded, tmp_path, "Fallen", [Lane()])
+    told = episodes_of([rollout], ensemble.simulation.driven, replays=REPLAYS)
+
+    assert not rollout.bad.any()
+    assert (told.ended, told.returns.value) == (REPLAYS, 4)
+
+
+def test_an_episode_that_is_begun_anew_goes_on(recorded, tmp_path):
+    """The end after 4 steps holds nobody: steps are counted on, so that the NaN after 5 comes."""
+    plan, system, recording, _ = recorded("Fallen")
+    varied = resetting(system.load(plan, tmp_path))
+    ensemble = Ensemble(varied, batch=REPLAYS, chunk=STEPS)
+    (rollout,) = ensemble.roll_out(with_first(recording), [Lane()])
+
+    assert auto_reset_of(rollout).left == REPLAYS
+
+
+@pytest.mark.filterwarnings("ignore")  # Brax warns of what it calls itself.
+@pytest.mark.parametrize(
+    ("backend", "is_mujocos"), [("mjx", True), ("generalized", False), ("spring", False)]
+)
+def test_a_model_is_judged_by_mujocos_rules_only_where_mujoco_steps_it(backend, is_mujocos):
+    environment = make(environment_named(f"brax:inverted_pendulum,backend={backend}"))
+    facts = inspected(environment, seed=0)
+
+    assert (facts is not None) == is_mujocos
+    if facts is not None:
+        assert facts.timestep == environment.model.opt.timestep < environment.seconds
 
 
 def test_an_environment_has_no_twin_in_c(recorded, tmp_path):
