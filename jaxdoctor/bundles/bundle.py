@@ -10,7 +10,7 @@ A bundle is a zip file of at most 50 MiB. Nothing in it is a pickle or is execut
 | `control.npy` | the controls from the start to the step that failed: steps x controls |
 | `model/compiled.mjb` | the compiled model, which opens in the MuJoCo that saved it |
 | `model/files/...` | the XML with every file that it needs; absent where only a model was |
-| `policy/...` | parameters of a policy, which are stored only where that was asked for |
+| `policy/N.npy` | one array of a policy, which are stored only where that was asked for |
 
 Arrays are NumPy's own format without pickles, in C order and little-endian: `numpy.load(FILE)["state/0"]` is
 one, too. `manifest.json` names each member with its size and SHA-256; a file that holds anything else, or
@@ -98,6 +98,41 @@ class PackedModel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PackedArray:
+    """One array of a policy."""
+
+    dtype: str
+    """As NumPy and ml_dtypes call it. What NumPy lacks is stored as the unsigned integers of its bits."""
+
+    shape: tuple[int, ...]
+    content: bytes
+    """Its elements in C order and little-endian."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedPolicy:
+    """A policy as a bundle holds it: what it was read as, and no code."""
+
+    kind: str
+    """The name of a file in `rollouts/policies/`, which builds it again."""
+
+    name: str
+    """What a report calls it."""
+
+    network: str | None = None
+    """The user's function that is its network, whose code is not in a bundle."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Of its network, as JSON has it."""
+
+    arrays: Mapping[tuple[str, ...], PackedArray] = field(default_factory=dict)
+    """By the keys of their place in the saved tree."""
+
+    left_out: str | None = None
+    """Why its arrays are not there."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bundle:
     """One failure."""
 
@@ -140,7 +175,10 @@ class Bundle:
 
     model: PackedModel | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Members that are no arrays: the model's and the policy's."""
+    """Members that are no arrays: the model's."""
+
+    policy: PackedPolicy | None = None
+    """What drove an environment; None: it was not asked for."""
 
     versions: Mapping[str, str | None] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -174,7 +212,11 @@ class Bundle:
 
 
 def manifest_of(
-    bundle: Bundle, state: Mapping[str, str], start: Mapping[str, str], parts: Mapping[str, Any]
+    bundle: Bundle,
+    state: Mapping[str, str],
+    start: Mapping[str, str],
+    policy: Mapping[tuple[str, ...], str],
+    parts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What stands in `manifest.json`.
 
@@ -182,6 +224,7 @@ def manifest_of(
         bundle: what is written.
         state: the member of each recorded leaf.
         start: the member of each leaf that a replay starts from.
+        policy: the member of each array of the policy.
         parts: size and SHA-256 of each member.
     """
     return {
@@ -203,8 +246,23 @@ def manifest_of(
         "keys": list(bundle.keys),
         "control": CONTROL,
         "model": None if bundle.model is None else asdict(bundle.model),
+        "policy": None if bundle.policy is None else _written_policy(bundle.policy, policy),
         "versions": dict(bundle.versions),
         "settings": dict(bundle.settings),
         "environment": None if bundle.environment is None else dict(bundle.environment),
         "parts": dict(parts),
+    }
+
+
+def _written_policy(policy: PackedPolicy, members: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
+    return {
+        "kind": policy.kind,
+        "name": policy.name,
+        "network": policy.network,
+        "config": dict(policy.config),
+        "arrays": [
+            {"member": members[keys], "keys": list(keys), "dtype": array.dtype}
+            for keys, array in policy.arrays.items()
+        ],
+        "left_out": policy.left_out,
     }

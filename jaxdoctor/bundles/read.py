@@ -24,12 +24,15 @@ from jaxdoctor.bundles.bundle import (
     STEPS,
     Bundle,
     Failure,
+    PackedArray,
     PackedModel,
+    PackedPolicy,
 )
 from jaxdoctor.errors import UnreadableError, UsageError
 from jaxdoctor.storage.blobs import held, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import CorruptError, HostileError
+from jaxdoctor.storage.elements import LETTERS, WIDTHS
 from jaxdoctor.storage.files import inside
 from jaxdoctor.storage.json_text import parse
 from jaxdoctor.storage.npy import read_record
@@ -41,6 +44,12 @@ LONGEST_TEXT = 4096
 
 WORDS = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A system's name: it becomes that of a module."""
+
+KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
+"""A kind of policy, likewise."""
+
+DEEPEST = 64
+"""Keys that lead to an array of a policy."""
 
 
 def read(path: Path) -> Bundle:
@@ -120,14 +129,15 @@ class _Reading:
 
 
 def _bundle(manifest: _Object, parts: Mapping[str, bytes]) -> Bundle:
-    files = {name: each for name, each in parts.items() if name.startswith((COMPILED, FILES, POLICY))}
+    files = {name: each for name, each in parts.items() if name.startswith((COMPILED, FILES))}
+    policy, arrays = _policy(manifest, parts)
     failure, first = _failure(manifest.object("failure")), manifest.number("first_step")
     steps = manifest.number("steps", least=1, most=STEPS)
     if failure.step != first + steps - 1:
         raise CorruptError(f"it records steps {first} to {first + steps - 1}, and step {failure.step} failed")
     begins = None if manifest.values.get("start_step") is None else manifest.number("start_step", most=first)
     state, start = (_members(manifest.object(name)) for name in ("state", "start"))
-    named = [CONTROL, *state.values(), *start.values(), *files]
+    named = [CONTROL, *state.values(), *start.values(), *files, *arrays]
     if manifest.text("control") != CONTROL or sorted(named) != sorted(parts):
         raise CorruptError("its manifest does not name what each member is")
     control = _array(parts[CONTROL], CONTROL, rows=failure.step - (first if begins is None else begins) + 1)
@@ -152,6 +162,7 @@ def _bundle(manifest: _Object, parts: Mapping[str, bytes]) -> Bundle:
         replays=manifest.number("replays", least=1, most=1 << 24),
         model=_model(manifest, files),
         files=files,
+        policy=policy,
         versions={
             name: None if each is None else str(each)[:LONGEST_TEXT]
             for name, each in manifest.object("versions").values.items()
@@ -196,6 +207,45 @@ def _model(manifest: _Object, files: Mapping[str, bytes]) -> PackedModel | None:
         raise CorruptError("its model is neither compiled nor XML")
     left_out = None if said.values.get("left_out") is None else said.text("left_out")
     return PackedModel(mujoco=said.text("mujoco"), main=main, left_out=left_out)
+
+
+def _policy(manifest: _Object, parts: Mapping[str, bytes]) -> tuple[PackedPolicy | None, list[str]]:
+    """The policy and its members, none of them hidden behind another."""
+    if manifest.values.get("policy") is None:
+        return None, []
+    said = manifest.object("policy")
+    kind = said.text("kind")
+    if not KIND.fullmatch(kind):
+        raise HostileError(f"its policy is a {kind[:80]!r}")
+    arrays: dict[tuple[str, ...], PackedArray] = {}
+    members = []
+    for each in said.objects("arrays"):
+        member, keys, dtype = each.text("member"), each.texts("keys"), each.text("dtype")
+        if not member.startswith(POLICY) or member not in parts or keys in arrays or len(keys) > DEEPEST:
+            raise CorruptError(f"its policy has no array of its own in {member[:200]!r}")
+        arrays[keys] = _packed_array(parts[member], member, dtype)
+        members.append(member)
+    inner = {keys[:depth] for keys in arrays for depth in range(len(keys))}
+    if inner & set(arrays):
+        raise CorruptError("an array of its policy stands where others are below it")
+    packed = PackedPolicy(
+        kind=kind,
+        name=said.text("name"),
+        network=None if said.values.get("network") is None else said.text("network"),
+        config=said.object("config").values,
+        arrays=arrays,
+        left_out=None if said.values.get("left_out") is None else said.text("left_out"),
+    )
+    return packed, members
+
+
+def _packed_array(content: bytes, member: str, dtype: str) -> PackedArray:
+    values = _array(content, member)
+    known = dtype in LETTERS.values()
+    stored = dtype if known or dtype not in WIDTHS else f"uint{8 * WIDTHS[dtype]}"
+    if values.dtype.name != stored:
+        raise CorruptError(f"{member[:200]} holds {values.dtype.name}, and it is declared as {dtype[:80]!r}")
+    return PackedArray(dtype=dtype, shape=values.shape, content=values.tobytes())
 
 
 def _members(said: _Object) -> dict[str, str]:
@@ -246,6 +296,13 @@ class _Object:
             _Object(dict(enumerate(found)), name).text(index)  # type: ignore[arg-type]
             for index in range(len(found))
         )
+
+    def objects(self, name: str) -> list[_Object]:
+        """A member that is a list of objects."""
+        found = self._of(name, list)
+        if not all(isinstance(each, dict) for each in found):
+            raise CorruptError(f"{name[:80]!r} in {self.what} is no list of objects")
+        return [_Object(each, f"an entry of {name[:80]!r}") for each in found]
 
     def number(self, name: str, *, least: int = 0, most: int = 1 << 62) -> int:
         """A member that is an integer."""

@@ -22,13 +22,21 @@ from jaxdoctor.bundles.bundle import (
     MANIFEST,
     MOST_BYTES,
     MOST_INFLATED,
+    POLICY,
     Bundle,
+    PackedArray,
     manifest_of,
 )
 from jaxdoctor.errors import NothingExaminedError, UsageError
+from jaxdoctor.storage.elements import LETTERS, WIDTHS
 
 PLAIN = "biufc"
 """NumPy's kinds of numbers. Others, such as bfloat16, are stored as float32, which holds them exactly."""
+
+
+TOO_LARGE = f"with them it is more than {MOST_BYTES >> 20} MiB"
+POLICY_TOO_LARGE = f"with its arrays the bundle is more than {MOST_BYTES >> 20} MiB"
+"""Why something is left out."""
 
 
 class TooLargeError(NothingExaminedError):
@@ -38,14 +46,17 @@ class TooLargeError(NothingExaminedError):
 def write(path: Path, bundle: Bundle) -> Bundle:
     """Writes the file, in the place of one that is there, and returns what is in it.
 
-    A model that is too large as it is goes without the files of its XML.
+    One that is too large goes without the arrays of its policy, and a model without the files of its XML.
 
     Raises:
-        TooLargeError: without them it is more than 50 MiB, too.
+        TooLargeError: without those it is more than 50 MiB, too.
         UsageError: the file cannot be written.
     """
     bundle = replace(bundle, tool=__version__, written_at=datetime.now(UTC).isoformat(timespec="seconds"))
     content = _packed(bundle)
+    if content is None and bundle.policy is not None and bundle.policy.arrays:
+        bundle = replace(bundle, policy=replace(bundle.policy, arrays={}, left_out=POLICY_TOO_LARGE))
+        content = _packed(bundle)
     if content is None and _can_do_without_files(bundle):
         bundle = _without_files(bundle)
         content = _packed(bundle)
@@ -68,7 +79,7 @@ def _without_files(bundle: Bundle) -> Bundle:
     assert bundle.model is not None
     return replace(
         bundle,
-        model=replace(bundle.model, main=None, left_out=f"with them it is more than {MOST_BYTES >> 20} MiB"),
+        model=replace(bundle.model, main=None, left_out=TOO_LARGE),
         files={name: each for name, each in bundle.files.items() if not name.startswith(FILES)},
     )
 
@@ -79,6 +90,9 @@ def _packed(bundle: Bundle) -> bytes | None:
     start = {leaf: f"start/{number}.npy" for number, leaf in enumerate(bundle.start)}
     members = {member: _array(bundle.state[leaf]) for leaf, member in state.items()}
     members |= {member: _array(bundle.start[leaf]) for leaf, member in start.items()}
+    arrays = {} if bundle.policy is None else bundle.policy.arrays
+    policy = {keys: f"{POLICY}{number}.npy" for number, keys in enumerate(arrays)}
+    members |= {member: _array(_plain_numbers(arrays[keys])) for keys, member in policy.items()}
     members |= {CONTROL: _array(bundle.control), **bundle.files}
     if sum(map(len, members.values())) > MOST_INFLATED:
         return None
@@ -86,7 +100,9 @@ def _packed(bundle: Bundle) -> bytes | None:
         name: {"size": len(each), "sha256": hashlib.sha256(each).hexdigest()}
         for name, each in members.items()
     }
-    manifest = json.dumps(_plain(manifest_of(bundle, state, start, parts)), indent=1, ensure_ascii=False)
+    manifest = json.dumps(
+        _plain(manifest_of(bundle, state, start, policy, parts)), indent=1, ensure_ascii=False
+    )
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, manifest)
@@ -94,6 +110,14 @@ def _packed(bundle: Bundle) -> bytes | None:
             archive.writestr(name, each)
     content = packed.getvalue()
     return content if len(content) <= MOST_BYTES else None
+
+
+def _plain_numbers(array: PackedArray) -> Any:
+    """Types that NumPy does not know as the unsigned integers of their bits."""
+    import numpy as np
+
+    kind = array.dtype if array.dtype in LETTERS.values() else f"uint{8 * WIDTHS[array.dtype]}"
+    return np.frombuffer(array.content, np.dtype(kind).newbyteorder("<")).reshape(array.shape)
 
 
 def _array(values: Any) -> bytes:

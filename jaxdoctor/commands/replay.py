@@ -42,7 +42,11 @@ def replay(
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", metavar="CHECKPOINT", help="The policy that drove a recorded environment."),
+        typer.Option(
+            "--policy",
+            metavar="CHECKPOINT",
+            help="The policy that drove a recorded environment, where it is not in the bundle.",
+        ),
     ] = None,
     network: Annotated[
         str | None, typer.Option("--network", metavar="FUNCTION", help="Its network, as for probe.")

@@ -21,3 +21,9 @@ class RecordedFailure:
 
     bytes: int
     """Of the file."""
+
+    policy: str | None = None
+    """The policy that was to be in it; None: that was not asked for."""
+
+    policy_left_out: str | None = None
+    """Why only its name is there."""

@@ -22,10 +22,12 @@ from jaxdoctor.machine.devices import PRECISION_VARIABLE
 from jaxdoctor.machine.judged import Machine, examine_machine
 from jaxdoctor.probe.bundles import settings_of
 from jaxdoctor.probe.workers import QUICKER, WITHOUT_FUSION
+from jaxdoctor.replay.packed_policy import unpacked
 from jaxdoctor.replay.plan import REPLAY_IN_C, REPLAY_IN_JAX, REPLAY_IN_WARP, VIEWED, ReplayPlan
 from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.rollouts.saved_policy import SavedPolicy
 from jaxdoctor.rollouts.sources import environment
+from jaxdoctor.rollouts.sources.environment import EnvironmentNamed
 from jaxdoctor.rules.diagnose import diagnose
 from jaxdoctor.workers.cache import cache_folder, cache_variables
 from jaxdoctor.workers.progress import SILENT, Progress
@@ -68,7 +70,7 @@ class ReplayAsk:
 
     policy: str | None = None
     network: str | None = None
-    """As `probe` takes them, where an environment was recorded."""
+    """As `probe` takes them, where an environment was recorded; before those in the bundle."""
 
     to_xml: str | None = None
     """The folder for what MuJoCo's viewer opens."""
@@ -153,13 +155,22 @@ def _stepped(ask: ReplayAsk, bundle: Bundle) -> tuple[str | None, SavedPolicy | 
             f"the bundle was recorded of {recorded.shown}, which is code and not in it",
             hint=f"if you trust that code, name it: --of {recorded.shown}",
         )
-    if ask.policy is None and recorded.policy is not None:
-        raise UsageError(
-            f"the policy {recorded.policy} drove what was recorded, and is not in the bundle",
-            hint="name it with --policy, and --network if it needs one",
-        )
+    driver = _driver(ask, bundle, recorded)
     named = environment.environment_named(ask.of or recorded.shown, policy=ask.policy, network=ask.network)
-    return environment.written(named), read_policy(ask.policy, ask.network)
+    return environment.written(named), driver
+
+
+def _driver(ask: ReplayAsk, bundle: Bundle, recorded: EnvironmentNamed) -> SavedPolicy:
+    """The policy that drives the environment: the one that the user names, else the bundle's."""
+    if ask.policy is not None or recorded.policy is None:
+        return read_policy(ask.policy, ask.network)
+    if bundle.policy is not None and bundle.policy.left_out is None:
+        return unpacked(bundle.policy, ask.network)
+    reason = "" if bundle.policy is None else f": {bundle.policy.left_out}"
+    raise UsageError(
+        f"the policy {recorded.policy} drove what was recorded, and is not in the bundle{reason}",
+        hint="name it with --policy, and --network if it needs one",
+    )
 
 
 def _view(ask: ReplayAsk, deadline: float, progress: Progress) -> None:

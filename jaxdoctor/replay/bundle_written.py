@@ -7,6 +7,7 @@ from pathlib import Path
 from jaxdoctor.bundles.bundle import Bundle
 from jaxdoctor.bundles.write import write
 from jaxdoctor.facts.recorded import RecordedFailure
+from jaxdoctor.replay.packed_policy import packed
 from jaxdoctor.replay.plan import BundlePlan
 from jaxdoctor.replay.scratch import Scratch
 from jaxdoctor.rollouts.source import find_source
@@ -25,6 +26,7 @@ def write_bundle(folder: str, plan: BundlePlan, *, progress: Progress) -> Record
     recorded, failure = scratch.plan(), captured.failure
     state, start, control = scratch.capture(captured.file)
     model, files = scratch.packed() or (None, {})
+    policy = packed(recorded.policy) if plan.with_policy and recorded.policy is not None else None
     bundle = Bundle(
         written_by="probe",
         subject=recorded.model,
@@ -39,12 +41,13 @@ def write_bundle(folder: str, plan: BundlePlan, *, progress: Progress) -> Record
         replays=max(recorded.replays, recorded.light_replays),
         model=model,
         files=files,
+        policy=policy,
         versions=plan.versions,
         settings=plan.settings,
         environment=plan.environment,
     )
     path = Path(plan.path)
-    write(path, bundle)
+    held = write(path, bundle).policy
     return RecordedFailure(
         path=plan.path,
         precision=failure.name,
@@ -53,4 +56,6 @@ def write_bundle(folder: str, plan: BundlePlan, *, progress: Progress) -> Record
         field=failure.field,
         steps=bundle.steps,
         bytes=path.stat().st_size,
+        policy=None if held is None else held.name,
+        policy_left_out=None if held is None else held.left_out,
     )

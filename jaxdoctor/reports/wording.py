@@ -348,10 +348,15 @@ def recorded(outcome: Outcome) -> str:
     found = outcome.bundle
     if found is None:
         return ""
-    return (
+    words = (
         f"{found.path} holds {counted(found.steps, 'step')}, up to step {found.step} of replay "
         f"{found.replay} at {found.precision}, where {found.field} is not finite ({in_bytes(found.bytes)})"
     )
+    if found.policy is None:
+        return words
+    if found.policy_left_out is None:
+        return f"{words}, and the policy {found.policy}"
+    return f"{words}, and of the policy {found.policy} only the name: {found.policy_left_out}"
 
 
 def first_bad(trial: Trial) -> str:

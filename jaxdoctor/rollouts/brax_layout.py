@@ -136,7 +136,7 @@ def described(config: Mapping[str, Any], name: str) -> BraxNetwork:
     factory = config.get("network_factory_kwargs", {})
     try:
         return _described(config, {**DEFAULTS[config[AGENT]], **factory}, name)
-    except (TypeError, ValueError, AttributeError, KeyError) as error:
+    except (TypeError, ValueError, OverflowError, AttributeError, KeyError) as error:
         raise UnreadableError(
             f"the network configuration of {name} cannot be meant: {error}",
             hint="copy ppo_network_config.json from the run that saved it",
@@ -190,6 +190,16 @@ def layers(arrays: Mapping[Keys, StoredArray], network: BraxNetwork) -> list[Key
     while (*body, f"{HIDDEN}{len(found)}", "kernel") in arrays:
         found.append((*body, f"{HIDDEN}{len(found)}"))
     return [*found, (HEAD,)] if network.distribution == NORMAL else found
+
+
+def check_described(saved: SavedPolicy) -> None:
+    """Holds the stored arrays against the policy's own configuration.
+
+    Raises:
+        UnreadableError: an array is missing, or the configuration is none.
+        UsageError: they are of another network, or of one that is not rebuilt.
+    """
+    check_arrays(saved, described(saved.config, saved.name))
 
 
 def check_arrays(saved: SavedPolicy, network: BraxNetwork) -> None:

@@ -107,6 +107,13 @@ class PolicyKind:
         UsageError: it is of another size than the environment; both are named.
     """
 
+    check: Callable[[SavedPolicy], None] | None = None
+    """Whether the arrays are those of its network, as far as it is told without JAX. None: it has no arrays.
+
+    Raises:
+        UsageError, UnreadableError: they are not, or something is missing.
+    """
+
     order: int = 50
     """Kinds are asked in this order."""
 

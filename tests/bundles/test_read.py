@@ -116,7 +116,8 @@ def test_a_bomb_is_not_inflated(tmp_path, monkeypatch):
         read(path)
 
 
-def test_arrays_hold_numbers_alone(written, tmp_path):
+@pytest.mark.parametrize("member", ["state/0.npy", "policy/0.npy"])
+def test_arrays_hold_numbers_alone(written, tmp_path, member):
     """An array of objects would be a pickle."""
     odd = tmp_path / "odd.npy"
     np.save(odd, np.array([[print]] * 3, object), allow_pickle=True)
@@ -126,15 +127,57 @@ def test_arrays_hold_numbers_alone(written, tmp_path):
         import hashlib
 
         def declare(manifest):
-            manifest["parts"]["state/0.npy"] = {
+            manifest["parts"][member] = {
                 "size": len(content),
                 "sha256": hashlib.sha256(content).hexdigest(),
             }
 
-        return {**with_manifest(members, declare), "state/0.npy": content}
+        return {**with_manifest(members, declare), member: content}
 
     with pytest.raises(UnreadableError, match="no little-endian number"):
         read(altered(written, tmp_path / "f.zip", swap))
+
+
+def an_array(**of):
+    """Says something else of the policy's first array."""
+    return lambda manifest: manifest["policy"]["arrays"][0].update(of)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (an_array(member="state/0.npy"), "no array of its own"),
+        (an_array(member="policy/9.npy"), "no array of its own"),
+        (an_array(member="policy/1.npy"), "declared as 'float32'"),
+        (an_array(dtype="float64"), "declared as 'float64'"),
+        (an_array(dtype="os.system"), r"declared as 'os\.system'"),
+        (an_array(keys=["1", "params"]), "others are below"),
+        (an_array(keys=["0", "count"]), "no array of its own"),
+        (an_array(keys=["a"] * 65), "no array of its own"),
+        (lambda manifest: manifest["policy"]["arrays"].pop(), "does not name what each member is"),
+        (lambda manifest: manifest["policy"].update(arrays=[3]), "no list of objects"),
+        (lambda manifest: manifest["policy"].update(kind="../evil"), r"\.\./evil"),
+        (lambda manifest: manifest["policy"].update(config=[]), "no dict"),
+        (lambda manifest: manifest.update(policy=None), "does not name what each member is"),
+    ],
+)
+def test_a_hostile_policy_is_refused(written, tmp_path, change, said):
+    path = altered(written, tmp_path / "f.zip", lambda members: with_manifest(members, change))
+
+    with pytest.raises(UnreadableError, match=said):
+        read(path)
+
+
+def test_a_bundle_without_a_word_of_a_policy_is_read(tmp_path):
+    """As those are that were written before a policy could be in one."""
+    write(tmp_path / "old.zip", a_bundle(policy=None))
+    path = altered(
+        tmp_path / "old.zip",
+        tmp_path / "f.zip",
+        lambda members: with_manifest(members, lambda manifest: manifest.pop("policy")),
+    )
+
+    assert read(path).policy is None
 
 
 def test_arrays_have_a_row_for_each_step(tmp_path):

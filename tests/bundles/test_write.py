@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -13,11 +14,11 @@ import pytest
 
 import jaxdoctor
 from jaxdoctor.bundles import write as writing
-from jaxdoctor.bundles.bundle import COMPILED, FILES, MOST_BYTES
+from jaxdoctor.bundles.bundle import COMPILED, FILES, MOST_BYTES, PackedArray
 from jaxdoctor.bundles.read import read
 from jaxdoctor.bundles.write import TooLargeError, write
 from jaxdoctor.errors import UsageError
-from tests.bundles.made import a_bundle
+from tests.bundles.made import POLICY, a_bundle
 
 SCHEMA = json.loads((Path(jaxdoctor.__file__).parent / "schema" / "bundle-1.json").read_text())
 
@@ -30,6 +31,7 @@ def test_what_is_written_is_read_back(tmp_path):
     assert found.failure == written.failure
     assert found.model == written.model
     assert found.files == dict(written.files)
+    assert found.policy == written.policy == POLICY
     assert found.versions == dict(written.versions)
     assert found.tool == jaxdoctor.__version__
     assert found.environment["fp64_ratio"] == "nan"
@@ -58,7 +60,7 @@ def test_the_manifest_fits_its_schema(tmp_path):
     write(tmp_path / "f.zip", a_bundle())
     write(
         tmp_path / "g.zip",
-        a_bundle(model=None, files={}, environment=None, start={"q": np.ones(1)}, start_step=7),
+        a_bundle(model=None, files={}, policy=None, environment=None, start={"q": np.ones(1)}, start_step=7),
     )
 
     for name in ("f.zip", "g.zip"):
@@ -94,6 +96,28 @@ def test_files_that_are_too_large_are_left_out_and_it_says_so(tmp_path, monkeypa
     assert found.model == written.model
     assert found.model.main is None
     assert "more than" in found.model.left_out
+
+
+def test_a_policy_that_is_too_large_is_left_out_before_the_model_is(tmp_path, monkeypatch):
+    noise = np.random.default_rng(0).bytes(1 << 16)
+    monkeypatch.setattr(writing, "MOST_BYTES", 1 << 16)
+    policy = replace(POLICY, arrays={("w",): PackedArray(dtype="uint8", shape=(1 << 16,), content=noise)})
+    written = write(tmp_path / "f.zip", a_bundle(policy=policy))
+
+    found = read(tmp_path / "f.zip")
+
+    assert found.policy == written.policy
+    assert (found.policy.name, dict(found.policy.arrays)) == (POLICY.name, {})
+    assert "more than" in found.policy.left_out
+    assert found.model == a_bundle().model
+
+
+def test_numpy_opens_the_arrays_of_a_policy(tmp_path):
+    write(tmp_path / "f.zip", a_bundle())
+
+    with (tmp_path / "f.zip").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        assert arrays["policy/0"].shape == (2, 1)
+        assert arrays["policy/1"].tolist() == [0x3F80]
 
 
 def test_what_is_too_large_without_them_is_refused(tmp_path, monkeypatch):

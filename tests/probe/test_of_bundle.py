@@ -9,9 +9,12 @@ from jaxdoctor.facts.precision import F32, TF32
 from jaxdoctor.machine.judged import examine_machine
 from jaxdoctor.probe import of_bundle
 from jaxdoctor.probe.of_bundle import ReplayAsk, replay_bundle
+from jaxdoctor.replay.packed_policy import packed
 from jaxdoctor.replay.plan import ReplayPlan
 from jaxdoctor.reports.json_read import received
 from jaxdoctor.reports.json_written import written
+from jaxdoctor.rollouts.brax_layout import stated
+from jaxdoctor.rollouts.saved_policy import SavedPolicy, StoredArray
 from tests.replay.failing import by_hand
 
 
@@ -92,6 +95,40 @@ def test_an_environment_is_named_by_the_bundle_but_code_and_policies_by_the_user
         stepped("--env brax:ant --policy evil.py:act")
     with pytest.raises(UnreadableError, match="names no environment"):
         stepped("evil.py:make")
+
+
+def test_a_policy_in_the_bundle_needs_no_option(tmp_path):
+    """What the user names comes before it; where only its name is there, the reason is said."""
+    saved = SavedPolicy(
+        kind="brax-params",
+        name="gone.pkl (Brax PPO)",
+        arrays={
+            ("1", "params", "hidden_0", "kernel"): StoredArray(
+                dtype="float32", shape=(2, 2), content=bytes(16)
+            )
+        },
+        config=stated("brax:ppo,normalize_observations=false"),
+    )
+
+    def driver(held, **asked):
+        path = by_hand(
+            tmp_path,
+            system="environment",
+            subject="--env brax:ant --policy gone.pkl",
+            model=None,
+            files={},
+            policy=held,
+        )
+        return of_bundle._stepped(ReplayAsk(bundle=str(path), **asked), read(path))
+
+    assert driver(packed(saved)) == ("--env brax:ant", saved)
+    assert driver(packed(saved), policy="m.net:act")[1].name == "m.net:act"
+    with pytest.raises(UsageError, match=r"not in the bundle$"):
+        driver(None)
+    code = SavedPolicy(kind="function", name="m.net:act", network="m.net:act")
+    with pytest.raises(UsageError, match=r"not in the bundle: m\.net:act is code") as raised:
+        driver(packed(code))
+    assert "--policy" in raised.value.hint
 
 
 def test_by_default_it_is_replayed_as_it_failed(tmp_path, machine):

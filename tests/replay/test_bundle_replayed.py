@@ -1,22 +1,27 @@
 """A bundle replayed: in the engine in which it failed, and in others."""
 
+import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from jaxdoctor.bundles.bundle import Failure
+from jaxdoctor.bundles.read import read
 from jaxdoctor.errors import UnreadableError, UnsupportedModelError, UsageError
 from jaxdoctor.facts.precision import F32, TF32
 from jaxdoctor.replay.bundle_loaded import load
 from jaxdoctor.replay.bundle_replayed import replay_in_c, replay_in_jax
 from jaxdoctor.replay.bundle_written import write_bundle
 from jaxdoctor.replay.native import replay
+from jaxdoctor.replay.packed_policy import unpacked
 from jaxdoctor.replay.plan import BundlePlan, NativePlan, RecordPlan, ReplayPlan
 from jaxdoctor.replay.prepare import prepare
 from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.workers.progress import SILENT
 from tests.replay.failing import by_hand, runaway
+from tests.rollouts.policies.brax_saved import saved_by_brax
 from tests.steppable import CODE
 
 
@@ -102,13 +107,14 @@ def test_c_needs_positions_and_velocities(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_environment_is_replayed_from_its_reset(tmp_path):
-    """Not all that it carries is kept of each step; the file has its name, its reset and no policy."""
+def test_an_environment_is_replayed_from_its_reset_by_the_policy_of_the_bundle(tmp_path):
+    """Not all that it carries is kept of each step; the file has its name, its reset, and the policy."""
+    saved = saved_by_brax(tmp_path / "run", size=2, actions=1, policy_hidden_layer_sizes=(4,))
     (tmp_path / "train.py").write_text(CODE)
     folder, path = fresh(tmp_path, "scratch"), tmp_path / "f.zip"
     argument = f"--env {tmp_path}/train.py:Blind"
     recorded = RecordPlan(
-        model=argument, controls=None, replays=4, steps=12, seed=0, policy=read_policy(None)
+        model=argument, controls=None, replays=4, steps=12, seed=0, policy=read_policy(str(saved.params))
     )
     prepare(folder, recorded, progress=SILENT)
     native = NativePlan(
@@ -118,13 +124,23 @@ def test_an_environment_is_replayed_from_its_reset(tmp_path):
     written = BundlePlan(
         path=str(path), subject="Blind", captured=captured, versions={}, settings={}, environment={}
     )
-    said = write_bundle(folder, written, progress=SILENT)
+    without = write_bundle(folder, written, progress=SILENT)
+    assert without.policy is None
+    assert read(path).policy is None
+    said = write_bundle(folder, replace(written, with_policy=True), progress=SILENT)
+    shutil.rmtree(tmp_path / "run")
 
-    found = plan(path, argument=argument, policy=read_policy(None))
+    found = plan(path, argument=argument, policy=unpacked(read(path).policy, None))
     (run,) = replay_in_jax(fresh(tmp_path), found, progress=SILENT)
+    (other,) = replay_in_jax(
+        fresh(tmp_path, "other"), replace(found, policy=read_policy(None)), progress=SILENT
+    )
 
     assert (said.step, said.field) == (5, "state.data")
+    assert (said.policy, said.policy_left_out) == (recorded.policy.name, None)
     assert (run.first_bad_step, run.first_bad_field) == (5, "state.data")
+    assert run.difference == 0.0
+    assert other.difference > 0
     assert captured.start_step == 0
 
 

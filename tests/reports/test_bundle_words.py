@@ -9,6 +9,7 @@ from jaxdoctor.facts.bundle_replay import BundleReplay, BundleRun
 from jaxdoctor.facts.recorded import RecordedFailure
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import FORMATS
+from jaxdoctor.reports.wording import recorded
 from tests.sample_reports import GOLDEN
 
 REPORT = Report(
@@ -62,3 +63,14 @@ def test_a_bundle_that_probe_wrote_is_named(name):
     report = replace(GOLDEN, outcomes=(replace(first, bundle=written), *others))
 
     assert "failure.zip holds 13 steps" in " ".join(in_format(name, report).split())
+
+
+def test_what_became_of_the_policy_is_said():
+    held = RecordedFailure(
+        path="f.zip", precision="tf32", replay=3, step=12, field="q", steps=13, bytes=9, policy="run/100"
+    )
+    (first, *_) = GOLDEN.outcomes
+
+    assert recorded(replace(first, bundle=held)).endswith(", and the policy run/100")
+    code = recorded(replace(first, bundle=replace(held, policy_left_out="run/100 is code")))
+    assert code.endswith("and of the policy run/100 only the name: run/100 is code")

@@ -51,6 +51,8 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         )
     if entry.controls is not None and not (entry.model or entry.scenario or entry.function or entry.env):
         raise UsageError("--controls were given and no model", hint="name the model that they drive")
+    if entry.bundle_policy:
+        _insist_on_bundled_policy(entry)
     keep = kept_in(entry.controls)
     driven, named = _environment(entry), _function(entry)
     for card in entry.cards:
@@ -85,6 +87,21 @@ def probe_ask(entry: ProbeEntry, *, seconds: float, level: int = 2) -> Ask:
         find_source(ask.model)
     check(ask)
     return ask
+
+
+def _insist_on_bundled_policy(entry: ProbeEntry) -> None:
+    """Whether there is a policy, and a bundle for it.
+
+    Raises:
+        UsageError: one of them is missing.
+    """
+    if entry.bundle is None:
+        raise UsageError("--bundle-policy was given without --bundle", hint="say --bundle FILE too")
+    if entry.policy is None:
+        raise UsageError(
+            "--bundle-policy was given and no policy",
+            hint="name it with --policy; a random policy is made again by its seed",
+        )
 
 
 def _argument(entry: ProbeEntry, named: Named | None, driven: EnvironmentNamed | None) -> str:

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.errors import UsageError
-from jaxdoctor.rollouts.brax_layout import AGENT, DEFAULTS, check_arrays, described, is_stated, needed, stated
+from jaxdoctor.rollouts.brax_layout import (
+    AGENT,
+    DEFAULTS,
+    check_described,
+    described,
+    is_stated,
+    needed,
+    stated,
+)
 from jaxdoctor.rollouts.policy import Policy, PolicyKind, Sizes
 from jaxdoctor.rollouts.read_arrays import insist_on_whole, stored
 from jaxdoctor.rollouts.saved_policy import SavedPolicy
@@ -38,7 +46,7 @@ def _read(argument: str | None, network: str | None) -> SavedPolicy:
         arrays={tuple(place.split("/")): array for place, array in arrays.items()},
         config=config,
     )
-    check_arrays(saved, described(config, name))
+    check_described(saved)
     return saved
 
 
@@ -68,4 +76,4 @@ def _build(saved: SavedPolicy, sizes: Sizes, seed: int, stochastic: bool) -> Pol
     return brax_policy(saved, described(saved.config, saved.name), sizes, stochastic=stochastic)
 
 
-KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, order=10)
+KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, check=check_described, order=10)

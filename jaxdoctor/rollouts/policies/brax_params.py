@@ -16,7 +16,7 @@ from jaxdoctor.rollouts.brax_layout import (
     HIDDEN,
     MEAN,
     POLICY,
-    check_arrays,
+    check_described,
     described,
     is_stated,
     needed,
@@ -70,7 +70,7 @@ def _read(argument: str | None, network: str | None) -> SavedPolicy:
         arrays={tuple(place.split("/")): array for place, array in arrays.items()},
         config=config,
     )
-    check_arrays(saved, described(config, saved.name))
+    check_described(saved)
     return saved
 
 
@@ -98,4 +98,4 @@ def _build(saved: SavedPolicy, sizes: Sizes, seed: int, stochastic: bool) -> Pol
     return brax_policy(saved, described(saved.config, saved.name), sizes, stochastic=stochastic)
 
 
-KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, order=20)
+KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, check=check_described, order=20)

@@ -35,6 +35,10 @@ def _read(argument: str | None, network: str | None) -> SavedPolicy:
     )
 
 
+def _check(saved: SavedPolicy) -> None:
+    insist_on_network(saved.name, saved.network)
+
+
 def _build(saved: SavedPolicy, sizes: Sizes, seed: int, stochastic: bool) -> Policy:
     del seed
     from jaxdoctor.rollouts.networks.users_policy import network_policy
@@ -43,4 +47,4 @@ def _build(saved: SavedPolicy, sizes: Sizes, seed: int, stochastic: bool) -> Pol
     return network_policy(saved, nested(saved.arrays), sizes, stochastic=stochastic)
 
 
-KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, order=30)
+KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, check=_check, order=30)

@@ -33,6 +33,10 @@ def _read(argument: str | None, network: str | None) -> SavedPolicy:
     )
 
 
+def _check(saved: SavedPolicy) -> None:
+    insist_on_network(saved.name, saved.network)
+
+
 def _build(saved: SavedPolicy, sizes: Sizes, seed: int, stochastic: bool) -> Policy:
     del seed
     from jaxdoctor.rollouts.networks.users_policy import network_policy
@@ -41,4 +45,4 @@ def _build(saved: SavedPolicy, sizes: Sizes, seed: int, stochastic: bool) -> Pol
     return network_policy(saved, listed(nested(saved.arrays)), sizes, stochastic=stochastic)
 
 
-KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, order=40)
+KIND = PolicyKind(accepts=_accepts, read=_read, build=_build, check=_check, order=40)

@@ -41,6 +41,8 @@ def test_what_is_played_can_be_kept(tmp_path):
         (ProbeEntry(function="m:fn"), "without --args"),
         (ProbeEntry(model="m.xml", args="m:make"), "no function"),
         (ProbeEntry(function="m:fn", args="m:make", steps=9), "--steps is for a model"),
+        (ProbeEntry(env="brax:ant", policy="m:act", bundle_policy=True), "without --bundle"),
+        (ProbeEntry(env="brax:ant", bundle="f.zip", bundle_policy=True), "no policy"),
         (ProbeEntry(model="m.xml", scenario="hand"), "both m.xml and"),
     ],
 )
