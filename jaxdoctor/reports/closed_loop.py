@@ -64,11 +64,14 @@ def _episodes(outcome: Outcome) -> Iterator[tuple[Trial, Episodes]]:
 
 
 def _returns(outcome: Outcome) -> Iterator[str]:
-    shown = [
-        f"{_at(trial)} {mean(episodes.returns)}"
+    told = [
+        (f"{_at(trial)} {mean(episodes.returns)}", trial.replays)
         for trial, episodes in _episodes(outcome)
         if episodes.returns is not None
     ]
+    # Means over other starts differ without any loss.
+    alike = len({replays for _, replays in told}) == 1
+    shown = [text if alike else f"{text} of {replays} replays" for text, replays in told]
     if shown:
         yield f"return, with its 95 % interval: {'; '.join(shown)}"
 

@@ -70,6 +70,16 @@ def test_what_is_said():
     ]
 
 
+def test_returns_over_different_replays_say_of_how_many():
+    first, *others = ILL.trials
+    more = replace(ILL, trials=(replace(first, replays=48), *others))
+
+    assert (
+        "return, with its 95 % interval: f32 10 (9 to 11) of 48 replays; tf32 7.25 (7 to 7.5) of 16 replays"
+        in (sentences(more))
+    )
+
+
 def test_what_no_setting_reaches_is_said():
     assert (
         "the physics in MuJoCo Warp's float32, where no setting of JAX does"
