@@ -13,7 +13,13 @@ STEPS, LEAVES = 4, ("normalised", "state.q", "next_observation")
 
 
 def driven(**statistics):
-    return Driven(loop=loop(), reads=("next_observation",), **statistics)
+    return Driven(
+        loop=loop(),
+        advance=lambda state, _: state,
+        restart=lambda _, state: state,
+        reads=("next_observation",),
+        **statistics,
+    )
 
 
 def rollout(*, bad=(), done=(), seen=None):
