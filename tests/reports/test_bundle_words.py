@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from jaxdoctor.facts.bundle_replay import BundleReplay, BundleRun
+from jaxdoctor.facts.outcome import Verdict
 from jaxdoctor.facts.recorded import RecordedFailure
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import FORMATS
@@ -54,13 +55,15 @@ def test_what_happened_here_stands_beside_what_was_recorded(name):
     assert "shown" in text
 
 
+@pytest.mark.parametrize("verdict", [Verdict.PRECISION, Verdict.MODEL])
 @pytest.mark.parametrize("name", ["terminal", "markdown", "html"])
-def test_a_bundle_that_probe_wrote_is_named(name):
+def test_a_bundle_that_probe_wrote_is_named(name, verdict):
+    """Also where bits are not the question."""
     written = RecordedFailure(
         path="failure.zip", precision="tf32", replay=3, step=12, field="qLD", steps=13, bytes=2048
     )
     (first, *others) = GOLDEN.outcomes
-    report = replace(GOLDEN, outcomes=(replace(first, bundle=written), *others))
+    report = replace(GOLDEN, outcomes=(replace(first, bundle=written, verdict=verdict), *others))
 
     assert "failure.zip holds 13 steps" in " ".join(in_format(name, report).split())
 

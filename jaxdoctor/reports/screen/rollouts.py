@@ -148,6 +148,8 @@ def _verdict(outcome: Outcome, console: Console) -> None:
         labelled(console, "margin", f"none: {needs(outcome)}")
     else:
         _margin(outcome, console)
+    if outcome.bundle is not None:
+        labelled(console, "bundle", recorded(outcome))
     _listed("needs", answers(outcome), console)
     _listed("loop", closed_loop(outcome), console)
 
@@ -166,8 +168,6 @@ def _margin(outcome: Outcome, console: Console) -> None:
     else:
         console.print(margin, soft_wrap=True)
         labelled(console, "", words.strip())
-    if outcome.bundle is not None:
-        labelled(console, "bundle", recorded(outcome))
 
 
 def margin_bar(outcome: Outcome, console: Console) -> Text:
