@@ -13,7 +13,7 @@ from jaxdoctor.replay.system import system_of
 from jaxdoctor.rollouts.controls import read_controls
 from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.workers.progress import SILENT
-from tests.environments import CODE
+from tests.steppable import CODE
 
 REPLAYS, STEPS = 4, 12
 
