@@ -17,7 +17,7 @@ MOST_LEAVES = 40
 
 
 def verdicts(report: Report, console: Console) -> None:
-    """Each update function in two lines: after how many calls its types settle; many are counted."""
+    """Each update function: which call was taken, and after how many its types settle; many are counted."""
     if is_sweep(report.signatures):
         console.print()
         words = Counter(signature.verdict for signature in report.signatures)
@@ -30,6 +30,7 @@ def verdicts(report: Report, console: Console) -> None:
         if signature.refused is not None:
             labelled(console, "unknown", signature.refused)
         else:
+            _origin(signature, console)
             labelled(console, "settles", settles(signature))
 
 
@@ -50,10 +51,7 @@ def _signature(signature: Signature, console: Console) -> None:
     same = len(signature.leaves) - len(changed)
     say(console, (signature.target, "bold"), (f"  executed and traced, {signature.setting}", ""))
     if signature.refused is not None:
-        labelled(console, "unknown", signature.refused)
         return
-    _origin(signature, console)
-    labelled(console, "settles", settles(signature))
     if signature.loop_error:
         labelled(console, "in a scan", telling(signature.loop_error))
     if signature.compilations:
