@@ -45,6 +45,9 @@ JITTED = ("jit", "pjit")
 PER_DEVICE = ("shard_map",)
 """Calls whose program sees a device's part of each input, so that it cannot run in the call's place."""
 
+MISS_LOGGERS = ("jax._src.interpreters.partial_eval", "jax._src.pjit")
+"""The loggers that `jax_explain_cache_misses` writes to: the second before 0.9."""
+
 LOOPS_AND_CHOICES = ("scan", "while", "cond", "custom_linear_solve")
 """The primitives that run programs in other ways than calling one: see the functions of those names."""
 

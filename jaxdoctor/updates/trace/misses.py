@@ -10,8 +10,7 @@ from typing import Any
 
 import jax
 
-LOGGERS = ("jax._src.interpreters.partial_eval", "jax._src.pjit")
-"""Where JAX writes it: the second before 0.9."""
+from jaxdoctor.programs.jax_internals import MISS_LOGGERS
 
 BEGINS = "TRACING CACHE MISS"
 
@@ -50,7 +49,7 @@ class Misses(logging.Filter):
         if before is None:
             yield
             return
-        loggers = [logging.getLogger(name) for name in LOGGERS]
+        loggers = [logging.getLogger(name) for name in MISS_LOGGERS]
         config: Any = jax.config
         config.update(OPTION, True)
         for logger in loggers:
