@@ -17,7 +17,7 @@ ROOMS = (
     ("workers",),
     ("programs",),
     ("models",),
-    ("machine", "rules", "storage", "command", "arguments"),
+    ("machine", "rules", "storage", "command"),
     ("rollouts", "prescriptions", "bundles"),
     ("replay", "reports"),
     ("probe", "checkpoints", "config"),

@@ -96,7 +96,7 @@ SOURCE = Source(
     accepts=lambda argument: argument.startswith("spring:"),
     check=lambda argument: None,
     system="spring",
-    load=float,
+    load=lambda argument: float({"soft": 3}.get(argument[7:], argument[7:])),
 )
 '''
 
@@ -122,14 +122,17 @@ def _record(plan, folder, progress):
 def _load(plan, folder):
     import jax.numpy as jnp
 
+    from jaxdoctor.rollouts.source import find_source
+
     def step(stiffness, state, control):
         v = state["v"] - 0.01 * stiffness * state["x"] + control[0]
         return {"x": state["x"] + 0.01 * v, "v": v}
 
     return Simulation(
         step=step,
-        parameters=jnp.float32(3.0),
-        blank={"x": jnp.float32(0), "v": jnp.float32(0)},
+        # Without a dtype: a worker with x64 loads it too.
+        parameters=jnp.asarray(find_source(plan.model).load(plan.model)),
+        blank={"x": jnp.asarray(0.0), "v": jnp.asarray(0.0)},
         controls=1,
         carried=("x", "v"),
         state=("x", "v"),
@@ -217,11 +220,20 @@ def test_a_remedy_is_imported_by_its_name(grown):
     assert done.stdout == "sleep\n"
 
 
+def test_a_configuration_names_an_environment_as_the_command_line_does(grown, tmp_path):
+    (tmp_path / "jaxdoctor.yaml").write_text("probe:\n- model: spring:soft\n  cards: [nosuch]\n")
+
+    done = jaxdoctor(grown, "preflight", "--config", tmp_path / "jaxdoctor.yaml")
+
+    assert "nosuch" in done.stderr
+    assert "spring:soft does not exist" not in done.stderr
+
+
 @pytest.mark.slow
 def test_an_environment_is_two_files(grown):
     """A source and a system; all else is the replay's."""
     done = jaxdoctor(
-        grown, "probe", "spring:3", "--card", "rtx-4090", "--steps", "20", "--no-cache", "--format", "json"
+        grown, "probe", "spring:soft", "--card", "rtx-4090", "--steps", "20", "--no-cache", "--format", "json"
     )
 
     report = json.loads(done.stdout)

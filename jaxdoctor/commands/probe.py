@@ -253,13 +253,14 @@ def probe(
     """Replay a model at every precision: will it break on that card, by how many bits, what to set."""
     from jaxdoctor.config.settings import ProbeEntry
     from jaxdoctor.preflight.asks.probe import probe_ask
+    from jaxdoctor.rollouts.source import source_of
     from jaxdoctor.rollouts.sources.function import is_function
 
     if expect_card is not None or expect_count is not None:
         _insist_on_level_one(level, model or env, scenario)
         node = _node(expect_card, expect_count, time_limit, quiet=shared.quiet)
         raise typer.Exit(shared.publish(node, shared.configuration()))
-    function = model if model is not None and is_function(model) else None
+    function = model if model is not None and is_function(model) and source_of(model) is None else None
     entry = ProbeEntry(
         model=None if function is not None else model,
         function=function,

@@ -27,6 +27,7 @@ from jaxdoctor.probe.node import check_node
 from jaxdoctor.probe.run import probe
 from jaxdoctor.rollouts.named import NAME
 from jaxdoctor.rollouts.played import RECORD
+from jaxdoctor.rollouts.source import source_of
 from jaxdoctor.updates.check import check_update
 from jaxdoctor.workers.progress import Progress
 from jaxdoctor.workers.worker import run
@@ -98,6 +99,12 @@ def subjects(config: Config, level: int, only: tuple[str, ...] = ()) -> list[Sub
             f"level {level} examines none of what --only names", hint=f"give --level {chosen[0].level}"
         )
     return reached
+
+
+def _is_file(model: str) -> bool:
+    """Whether it names a file, as what no source takes does too: then it is mistyped."""
+    source = source_of(model)
+    return source is None or source.file
 
 
 def _require(subject: Subject, config: Config) -> None:
@@ -240,7 +247,8 @@ class _Here:
     def probes(self, entry: ProbeEntry, level: int) -> Iterator[Subject]:
         cards = entry.cards or self.config.cards or (HERE,)
         for card in cards:
-            model = None if entry.model is None else self.path(entry.model)
+            file = None if entry.model is None or not _is_file(entry.model) else self.path(entry.model)
+            model = file or entry.model
             function, args, check = map(self._located, (entry.function, entry.args, entry.check))
             env, network = map(self._located, (entry.env, entry.network))
             policy = self._saved(entry.policy)
@@ -261,7 +269,7 @@ class _Here:
                 bundle=self._bundle(entry, card if len(cards) > 1 else ""),
             )
             name = model or entry.scenario or function or env or ""
-            files = [Path(model).parent] if model else []
+            files = [Path(file).parent] if file else []
             if entry.function is not None or entry.env is not None:
                 files = sorted(self.config.folder.rglob("*.py"))
             ask = _built(entry.at, functools.partial(probe_ask, asked, seconds=1, level=level))
@@ -275,7 +283,7 @@ class _Here:
                 time_limit=entry.time_limit,
                 at=entry.at,
                 level=2,
-                named=tuple(one for one in (model, read) if one is not None),
+                named=tuple(one for one in (file, read) if one is not None),
             )
 
 

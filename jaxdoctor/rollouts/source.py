@@ -27,6 +27,9 @@ class Source:
     system: str = "mjx"
     """The name of the file in `replay/systems/` that records and steps what `load` returns."""
 
+    file: bool = False
+    """Whether the argument is a path."""
+
     users_code: bool = False
     """Whether code of the user's runs while it is recorded: where that does not end, the call is wrong."""
 
@@ -42,16 +45,21 @@ class Source:
 SOURCES = Folder("jaxdoctor.rollouts.sources", Source, noun="source of rollouts")
 
 
+def source_of(argument: str) -> Source | None:
+    """The source that an argument of `probe` is meant for, unchecked; None: there is none."""
+    return next((source for source in SOURCES.load_all() if source.accepts(argument)), None)
+
+
 def find_source(argument: str) -> Source:
     """The source that an argument of `probe` is meant for, after its own check.
 
     Raises:
         UsageError: none takes it, or there is no such file or name.
     """
-    for source in SOURCES.load_all():
-        if source.accepts(argument):
-            source.check(argument)
-            return source
+    source = source_of(argument)
+    if source is not None:
+        source.check(argument)
+        return source
     raise UsageError(
         f"{argument} is no model file",
         hint="give an MJCF file (.xml), a compiled model (.mjb), --scenario with a packaged model's name, "
