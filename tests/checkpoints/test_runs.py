@@ -217,7 +217,7 @@ def test_a_brax_normaliser_that_stopped_is_found(tmp_path, brax):
     (finding,) = scan([brax(tmp_path, counts, halves=False)], Options()).findings
 
     assert finding.name == "counter-stalled"
-    assert finding.message == "0/count stays at 34359738368 = 2^24 * 2048 while the step goes on"
+    assert finding.message == "0/count stays at 34,359,738,368 = 2^24 * 2048 while the step goes on"
 
 
 def test_folders_of_a_wrapped_brax_run_are_found(tmp_path, brax):

@@ -53,7 +53,9 @@ def adam(tmp_path):
 
 
 def test_a_transformation_by_dtype_and_by_x64_is_one_table(adam):
-    done = run(adam, "--params", "w=float32[8,4]", "--x64", "both", "--params-dtype", "float32,bfloat16")
+    done = run(
+        adam, "--params", "w=float32[8,4]", "--x64", "both", "--params-dtype", "float32,bfloat16", "--verbose"
+    )
 
     assert done.returncode == 0
     assert done.stdout.count("stable") == 4

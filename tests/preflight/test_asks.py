@@ -8,7 +8,7 @@ from jaxdoctor.command import COMMANDS
 from jaxdoctor.config.checking import schema
 from jaxdoctor.options import SHARED
 
-OF_THE_CALL = {"dry_run", "emit", "watch", "python"}
+OF_THE_CALL = {"dry_run", "emit", "watch", "python", "cards"}
 """Options that are about this one call, or stand at the top of the configuration."""
 
 OF_THE_MACHINE = {"expect_card", "expect_count"}

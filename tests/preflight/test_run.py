@@ -253,7 +253,7 @@ def test_a_worker_that_crashes_or_hangs_fails_the_run(place):
     (place / "jaxdoctor.yaml").write_text(CONFIG.replace("make", "make\n    time-limit: 2"))
     code, document = report("--only", "scan", "--only", "update")
     assert code == 3
-    assert "timed out after 2 s" in document["skipped"][0]["reason"]
+    assert "did not end within 2 s" in document["skipped"][0]["reason"]
 
 
 def test_a_baseline_of_another_folder_holds(place, monkeypatch):

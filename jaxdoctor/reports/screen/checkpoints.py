@@ -13,7 +13,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted, cut_left
 from jaxdoctor.reports.screen.lines import GREEN, MAGENTA, RED, bar, glyphs, labelled, say, table
-from jaxdoctor.reports.screen.runs import MANY, MOST_RUNS, draw_overview, runs_of
+from jaxdoctor.reports.screen.runs import MANY, MOST_RUNS, draw_overview, reach, runs_of
 from jaxdoctor.reports.wording import DASH, dtypes, extreme, in_bytes, number, percent
 
 MOST_ROWS = 20
@@ -141,11 +141,8 @@ def _left_out(number: int, console: Console) -> None:
 
 
 def _series(series: Series, console: Console) -> None:
-    steps = [checkpoint.step for checkpoint in series.checkpoints if checkpoint.step is not None]
-    reach = f", steps {steps[0]:,} to {steps[-1]:,}" if steps else ""
-    if series.rate is not None:
-        reach += f", {series.rate:,.3g} a second" if series.rate < 1 else f", {series.rate:,.0f} a second"
-    say(console, (series.path, "bold"), f"  {counted(len(series.checkpoints), 'checkpoint')}{reach}")
+    many = counted(len(series.checkpoints), "checkpoint")
+    say(console, (series.path, "bold"), f"  {many}{reach(series)}")
     found = sorted(histories(series), key=lambda history: history.share, reverse=True)
     if not found:
         return

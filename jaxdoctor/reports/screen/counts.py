@@ -9,7 +9,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted, cut_left
 from jaxdoctor.reports.screen.lines import say
-from jaxdoctor.reports.screen.runs import MANY, Run, healthy, runs_of
+from jaxdoctor.reports.screen.runs import MANY, Run, healthy, reach, runs_of
 from jaxdoctor.reports.wording import percent
 
 LONGEST_NAME = 48
@@ -38,9 +38,7 @@ def _told(run: Run) -> str:
         saved = run.checkpoints[0]
         step = "" if saved.step is None else f", step {saved.step:,}"
         return f"{saved.format}{step}, {counted(len(saved.leaves), 'leaf', 'leaves')}"
-    steps = [saved.step for saved in run.checkpoints if saved.step is not None]
-    reach = f", steps {steps[0]:,} to {steps[-1]:,}" if steps else ""
-    return f"{counted(len(run.checkpoints), 'checkpoint')}{reach}{_counter(run.series)}"
+    return f"{counted(len(run.checkpoints), 'checkpoint')}{reach(run.series)}{_counter(run.series)}"
 
 
 def _counter(series: Series) -> str:

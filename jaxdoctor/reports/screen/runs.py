@@ -74,6 +74,16 @@ def _owner(path: str | None, owners: dict[str, int], paths: Sequence[str]) -> in
     return None
 
 
+def reach(series: Series) -> str:
+    """The first and the last step, and how fast they went: ", steps 100 to 300, 40 a second"."""
+    steps = [saved.step for saved in series.checkpoints if saved.step is not None]
+    from_to = f", steps {steps[0]:,} to {steps[-1]:,}" if steps else ""
+    if series.rate is None:
+        return from_to
+    digits = ",.3g" if series.rate < 1 else ",.0f"
+    return f"{from_to}, {series.rate:{digits}} a second"
+
+
 def draw_overview(runs: Sequence[Run], console: Console, *, in_full: bool) -> None:
     """One line a run: the worst first, then how many are healthy."""
     ill = sorted((run for run in runs if run.ill), key=lambda run: -(run.worst or 0))
