@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from jaxdoctor.bundles.bundle import Bundle
 from jaxdoctor.errors import UnsupportedModelError
@@ -111,7 +112,8 @@ def stepped_by_mjx(model: Any, blank: Any) -> Simulation:
         state=("qpos", "qvel", "act"),
         coordinates="qpos",
         pipeline=PIPELINE,
-        seconds=float(model.opt.timestep),
+        # As it is written: 0.002, and not the float32 nearest to it.
+        seconds=float(str(np.asarray(model.opt.timestep))),
     )
 
 
