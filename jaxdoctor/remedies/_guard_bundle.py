@@ -19,6 +19,9 @@ from jaxdoctor.bundles.write import write
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.remedies._ring import Slot, leaves_of
 
+CONFIG: Any = jax.config
+"""Untyped, for the stubs of some releases of JAX lack these settings."""
+
 CONTROL, KEY = "ctrl", "key"
 """Of a row: the control of the step, and the random key that it began with."""
 
@@ -84,7 +87,7 @@ class Writer:
             field=fields[0],
             fields=fields,
             replay=index,
-            precision="f64" if jax.config.jax_enable_x64 else (_precision() or "default"),  # type: ignore[attr-defined]
+            precision="f64" if CONFIG.jax_enable_x64 else (_precision() or "default"),
             batch=batch,
             xla_flags=os.environ.get("XLA_FLAGS", ""),
         )
@@ -133,7 +136,7 @@ def _packed(model: Any, xml: str | None) -> tuple[PackedModel | None, dict[str, 
 
 
 def _precision() -> str | None:
-    found = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
+    found = CONFIG.jax_default_matmul_precision
     return None if found is None else str(found)
 
 
@@ -150,6 +153,6 @@ def _versions() -> dict[str, str | None]:
 def _settings() -> dict[str, str]:
     """What JAX is set to, by its variables."""
     chosen = {"JAX_DEFAULT_MATMUL_PRECISION": _precision()}
-    if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+    if CONFIG.jax_enable_x64:
         chosen["JAX_ENABLE_X64"] = "1"
     return {name: value for name, value in chosen.items() if value}
