@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -70,11 +71,26 @@ class Joint:
         return self.free_inertia / self.inertia if self.inertia > 0 else 0.0
 
 
+def rounded_up(value: float) -> float:
+    """To two digits: 130 of 121."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.2g}")
+
+
+def rounded_down(value: float) -> float:
+    """To two digits: 0.0012 of 0.00129."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.floor(value / unit + 1e-9) * unit:.2g}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Servo:
     """An actuator with feedback on one joint, reduced to that joint."""
 
     spot: SourceLocation
+    number: int = 0
+    """Of the actuator, counted from 0."""
+
     joint: str
     stiffness: float
     explicit_damping: float
@@ -90,6 +106,20 @@ class Servo:
         """Above 1, semi-implicit Euler makes a swing of this joint alone grow with every step."""
         drives = timestep**2 * self.stiffness + 2 * timestep * self.explicit_damping
         return drives / (4 * self.inertia + 2 * timestep * self.implicit_damping)
+
+    def divisor(self, timestep: float) -> float:
+        """By what the servo's gains are to be divided to be half as stiff as the timestep follows."""
+        drives = timestep**2 * self.stiffness + 2 * timestep * self.explicit_damping
+        return (drives - timestep * self.implicit_damping) / (2 * self.inertia)
+
+    def longest_timestep(self) -> float:
+        """The timestep, in seconds, of which the servo is half as stiff as it follows."""
+        damping = 2 * self.explicit_damping - self.implicit_damping
+        if self.stiffness <= 0:
+            return 2 * self.inertia / damping
+        root = math.sqrt(damping**2 + 8 * self.stiffness * self.inertia)
+        # The other form of the solution of the quadratic equation: this one loses no digits.
+        return 4 * self.inertia / (damping + root)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +145,9 @@ class SelfDriven:
 
     damping: float
     """That of the joint or tendon itself, in the same unit."""
+
+    bounded: bool = False
+    """Whether a limit of force holds it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,13 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from jaxdoctor.facts.model import rounded_up
 from jaxdoctor.models.constraints import is_disabled
 from jaxdoctor.models.contacts import geom_pairs
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inertia import felt_inertias
 from jaxdoctor.models.poses import start_pose
-from jaxdoctor.models.servos import SCALAR_JOINTS
+from jaxdoctor.models.servos import SCALAR_JOINTS, servos
 
 LEAST_FRICTION = 0.01
 """Sliding friction below it makes MJX's and MuJoCo's solvers divide by next to nothing."""
@@ -36,6 +37,12 @@ MOST_LOOPS = 4
 """So many loops are softened one by one."""
 
 MORE_ITERATIONS = 4
+
+PASSIVE = {
+    "damping": ("dof_damping", "tendon_damping"),
+    "stiffness": ("jnt_stiffness", "tendon_stiffness"),
+}
+"""Fields of a model that push along a motion where they are negative."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +74,7 @@ def changes(model: Any, touched: Collection[int] | None = None) -> Iterator[Chan
         touched: the geoms that touch others in the rollout; None: not known.
     """
     yield from _feedback(model)
+    yield from _gains(model)
     yield from _friction(model)
     yield from _cone(model)
     yield Change(name=f'timestep="{model.opt.timestep / 2:g}"', apply=_halve_timestep, halves_timestep=True)
@@ -97,6 +105,39 @@ def _feedback(model: Any) -> Iterator[Change]:
             model.actuator_biasprm[pushing, 2] *= -1
 
         yield Change(name="a negative third number of biasprm, where it is positive", apply=braking)
+    for kind, fields in PASSIVE.items():
+        if any((getattr(model, field) < 0).any() for field in fields):
+
+            def positive(model: Any, fields: Collection[str] = fields) -> None:
+                for field in fields:
+                    values = getattr(model, field)
+                    values[:] = np.abs(values)
+
+            yield Change(name=f"a positive {kind}, where it is negative", apply=positive)
+
+
+def _gains(model: Any) -> Iterator[Change]:
+    """Of the servos that the timestep does not follow."""
+    timestep = float(model.opt.timestep)
+    state = mujoco.MjData(model)
+    state.qpos[:] = start_pose(model).qpos
+    mujoco.mj_fwdPosition(model, state)
+    stiff = [
+        servo
+        for servo in servos(model, ElementLines(model, ""), state)
+        if servo.inertia > 0 and servo.stiffness_ratio(timestep) > 1
+    ]
+    if not stiff:
+        return
+    divisor = rounded_up(max(servo.divisor(timestep) for servo in stiff))
+    numbers = [servo.number for servo in stiff]
+
+    def softer(model: Any) -> None:
+        model.actuator_gainprm[numbers] /= divisor
+        model.actuator_biasprm[numbers] /= divisor
+
+    named = str(stiff[0].spot) if len(stiff) == 1 else f"{len(stiff)} servos"
+    yield Change(name=f"kp and kv divided by {divisor:g} on {named}", apply=softer)
 
 
 def _friction(model: Any) -> Iterator[Change]:
@@ -195,14 +236,17 @@ def _solver(model: Any) -> Iterator[Change]:
         model.opt.iterations *= MORE_ITERATIONS
         model.opt.ls_iterations *= MORE_ITERATIONS
 
+    fast = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+
     def integrator(model: Any) -> None:
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        kinds = mujoco.mjtIntegrator
+        model.opt.integrator = kinds.mjINT_EULER if fast else kinds.mjINT_IMPLICITFAST
 
     yield Change(name=f'solver="{"CG" if newton else "Newton"}"', apply=solver)
     drag = model.opt.density > 0 or model.opt.viscosity > 0 or model.opt.wind.any()
     # MJX has no drag under implicitfast.
-    if model.opt.integrator != mujoco.mjtIntegrator.mjINT_IMPLICITFAST and not drag:
-        yield Change(name='integrator="implicitfast"', apply=integrator)
+    if fast or not drag:
+        yield Change(name=f'integrator="{"Euler" if fast else "implicitfast"}"', apply=integrator)
     counts = f'iterations="{model.opt.iterations * MORE_ITERATIONS}"'
     lines = f'ls_iterations="{model.opt.ls_iterations * MORE_ITERATIONS}"'
     yield Change(name=f"{counts} {lines}", apply=iterations)

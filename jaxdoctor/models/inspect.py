@@ -15,7 +15,8 @@ from jaxdoctor.models.contacts import geom_pairs, without_friction
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inertia import inertias, judged_mass_matrix
 from jaxdoctor.models.mass_matrix import is_matrix_product
-from jaxdoctor.models.mjx_support import ignored, refused
+from jaxdoctor.models.mjx_ignored import ignored
+from jaxdoctor.models.mjx_support import refused
 from jaxdoctor.models.poses import Pose, poses, start_pose
 from jaxdoctor.models.servos import SCALAR_JOINTS, self_driven, servos
 

@@ -82,19 +82,6 @@ def refused(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
     yield from _collisions(model, spots)
 
 
-def ignored(model: mujoco.MjModel, spots: ElementLines) -> Iterator[Feature]:
-    """What MJX passes over in silence."""
-    if model.opt.noslip_iterations:
-        count = str(model.opt.noslip_iterations)
-        yield Feature(
-            what=f'noslip_iterations="{count}"',
-            line=option_line(spots.path, {"noslip_iterations": count}),
-        )
-    if model.nplugin:
-        others = f"{model.nplugin} plugins" if model.nplugin > 1 else "a plugin"
-        yield Feature(what=others, line=spots.line("plugin", 0))
-
-
 def _options(model: mujoco.MjModel, path: Path | None) -> Iterator[Feature]:
     option = model.opt
     for attribute, kind, value, known in (

@@ -38,12 +38,12 @@ def servos(model: Any, spots: ElementLines, state: Any) -> Iterator[Servo]:
         feeds_back = model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE
         if not on_joint or not feeds_back or model.jnt_type[joint] not in SCALAR_JOINTS:
             continue
-        if _is_off(model, actuator):
+        if is_off(model, actuator):
             continue
         yield _servo(model, spots, state, actuator, joint)
 
 
-def _is_off(model: Any, actuator: int) -> bool:
+def is_off(model: Any, actuator: int) -> bool:
     """Whether the option `actuatorgroupdisable` names its group."""
     group = int(model.actuator_group[actuator])
     return 0 <= group <= LAST_SWITCHABLE_GROUP and bool(model.opt.disableactuator & (1 << group))
@@ -66,6 +66,7 @@ def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: in
     given_way = float(solved[0, dof])
     return Servo(
         spot=spots.at("actuator", actuator),
+        number=actuator,
         joint=spots.at("joint", joint).name,
         stiffness=float(kp + (np.ravel(model.jnt_stiffness[joint])[0] if springs else 0)),
         explicit_damping=(0.0 if implicit else float(kv)) + (0.0 if implicit or damps else passive),
@@ -74,11 +75,18 @@ def _servo(model: Any, spots: ElementLines, state: Any, actuator: int, joint: in
     )
 
 
+def _force_limited(model: Any, element: str) -> Any:
+    """By joint or tendon; MuJoCo 3.3.3 does not limit the force on a tendon."""
+    if element == "joint":
+        return model.jnt_actfrclimited
+    return getattr(model, "tendon_actfrclimited", np.zeros(model.ntendon, bool))
+
+
 def self_driven(model: Any, spots: ElementLines) -> Iterator[SelfDriven]:
     """Actuators on a hinge, slide or tendon that push along its velocity harder than its damping brakes."""
     damps = not model.opt.disableflags & WITHOUT_DAMPERS
     for actuator in range(model.nu):
-        if model.actuator_biastype[actuator] != mujoco.mjtBias.mjBIAS_AFFINE or _is_off(model, actuator):
+        if model.actuator_biastype[actuator] != mujoco.mjtBias.mjBIAS_AFFINE or is_off(model, actuator):
             continue
         target = int(model.actuator_trnid[actuator, 0])
         match model.actuator_trntype[actuator]:
@@ -96,4 +104,5 @@ def self_driven(model: Any, spots: ElementLines) -> Iterator[SelfDriven]:
                 target=spots.at(element, target),
                 feedback=float(feedback),
                 damping=braked,
+                bounded=bool(model.actuator_forcelimited[actuator] or _force_limited(model, element)[target]),
             )

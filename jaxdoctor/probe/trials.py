@@ -33,7 +33,7 @@ def assemble(ask: Ask, machine: Machine, answers: Answers, expected: Verdict | N
         by_bits[F32.mantissa_bits] = full
     decides = deciding(making.as_delivered(natives, emulated), full)
     in_c, taken = answers.prepared.in_c, making.steps_in_c()
-    verdict = verdict_of(decides, full, x64, steps_in_c=taken, in_c=in_c)
+    verdict = verdict_of(decides, full, x64, steps_in_c=taken, in_c=in_c, outgrown=making.outgrown())
     sweep = answers.sweep
     delivered = machine.delivered
     return Outcome(
@@ -143,6 +143,11 @@ class _Trials:
         """What C made of the steps in which x64 failed."""
         x64 = self._answers.natives.get("x64")
         return None if x64 is None else x64.steps_in_c
+
+    def outgrown(self) -> int | None:
+        """How many replays run away in MJX at x64, where C's do."""
+        x64 = self._answers.natives.get("x64")
+        return None if x64 is None else x64.outgrown
 
     def parting(self) -> Parting | None:
         """MJX at x64 against C."""

@@ -58,6 +58,7 @@ def verdict_of(
     *,
     steps_in_c: Sequence[StepInC] | None = None,
     in_c: RolledInC | None = None,
+    outgrown: int | None = None,
 ) -> Verdict:
     """Whether what the card delivers breaks the rollout, and whose fault that is: the earliest step's.
 
@@ -67,8 +68,10 @@ def verdict_of(
         x64: in float64.
         steps_in_c: what MuJoCo in C made of the steps in which x64 failed.
         in_c: MuJoCo's own rollout.
+        outgrown: replays that run away in MJX at x64, too, where that was looked at.
     """
-    causes = [*_physics(x64, steps_in_c, in_c)]
+    bounded = outgrown == 0 and x64 is not None and x64.steps > ((in_c and in_c.first_unusable_step) or 0)
+    causes = [*_physics(x64, steps_in_c, None if bounded else in_c)]
     decides = deciding(delivered, full)
     if decides is not None and decides.failed:
         causes += _precision(decides, full, x64, min((step for step, _ in causes), default=None))

@@ -16,6 +16,7 @@ from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
 from jaxdoctor.replay.episodes import episodes_of
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
 from jaxdoctor.replay.one_step import steps_in_c
+from jaxdoctor.replay.outgrown import outgrown
 from jaxdoctor.replay.plan import Effort, Judgement, Lane, NativePlan, NativeReplay
 from jaxdoctor.replay.scratch import Reference, Scratch
 from jaxdoctor.replay.system import Driven
@@ -56,6 +57,7 @@ class _Replaying:
             parts = self._until_clear(ensemble, first)
             self._capture(ensemble, parts)
             if plan.is_reference:
+                self._compare_bounds(parts)
                 self._take_steps_in_c(parts)
                 self._part_from_c(ensemble, first)
             if plan.one_by_one:
@@ -150,6 +152,12 @@ class _Replaying:
             if enough or time.monotonic() > plan.deadline:
                 return parts
             parts += ensemble.roll_out(self.recording, [Lane(first=held)], deadline=plan.deadline)
+
+    def _compare_bounds(self, parts: list[Rollout]) -> None:
+        """Whether MJX runs away too, where C does."""
+        judgement, in_c = self.known.judgement, self.recording.in_c
+        if judgement is not None and (in_c.unusable or in_c.growth is not None):
+            self._say(outgrown=outgrown(parts, replays=judgement.replays))
 
     def _take_steps_in_c(self, parts: list[Rollout]) -> None:
         """What MuJoCo itself makes of the steps in which replays failed."""

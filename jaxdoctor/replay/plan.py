@@ -206,6 +206,9 @@ class NativeReplay:
     steps_in_c: tuple[StepInC, ...] | None = None
     """The steps in which replays failed, taken by C; None: none did, or there is no twin."""
 
+    outgrown: int | None = None
+    """Of the reference: replays that fail, pass MuJoCo's limit or gain speed without bound."""
+
     captured: Captured | None = None
     effort: Effort = field(default_factory=Effort)
 

@@ -118,3 +118,33 @@ def test_geoms_that_never_touched_are_left_out_of_contacts_and_the_others_are_no
     assert other.geom("far").contype[0] == other.geom("far").conaffinity[0] == 0
     assert other.geom("ball").contype[0] == 1
     assert not [one for one in changes(model, [*touched, model.geom("far").id]) if "never" in one.name]
+
+
+def test_servos_that_the_timestep_does_not_follow_get_less_gain():
+    def servo(kp):
+        return f'<actuator><position name="grip" joint="hinge0" kp="{kp}"/></actuator>'
+
+    stiff = compiled(arm(1), after=servo(1e6), options='<option timestep="0.01"/>')
+    change = named(stiff, "kp and kv divided by ")
+
+    assert change.name.endswith(" on actuator grip")
+    other = changed(stiff, change)
+    assert other.actuator_gainprm[0, 0] == -other.actuator_biasprm[0, 1] < 1e6
+    assert not [name for name in names(other) if name.startswith("kp")]
+    assert not [name for name in names(compiled(arm(1), after=servo(0.1))) if name.startswith("kp")]
+
+
+@pytest.mark.parametrize("field", ["damping", "stiffness"])
+def test_damping_and_stiffness_that_push_get_the_other_sign(field):
+    pushed = compiled(arm(1, joint=f'{field}="-3"'))
+
+    other = changed(pushed, named(pushed, f"a positive {field}"))
+
+    values = other.dof_damping if field == "damping" else other.jnt_stiffness
+    assert float(np.ravel(values)[0]) == 3
+    assert not [name for name in names(compiled(arm(1))) if name.startswith("a positive")]
+
+
+def test_the_other_integrator_is_tried():
+    assert 'integrator="implicitfast"' in names(compiled(arm(1)))
+    assert 'integrator="Euler"' in names(compiled(arm(1), options='<option integrator="implicitfast"/>'))

@@ -161,3 +161,16 @@ def test_what_rounding_breaks_before_the_physics_is_precision():
     assert verdict_of(failing(9, 55, bits=10), *rest, in_c=gone) is Verdict.MODEL
     growing = RolledInC(replays=16, growth=GROWS)
     assert verdict_of(failing(9, 5, bits=10), *rest, in_c=growing) is Verdict.PRECISION
+
+
+def test_what_runs_away_in_c_alone_does_not_break_a_run_in_mjx():
+    """Of a servo's damping on a tendon under implicitfast C keeps a part and MJX all."""
+    healthy = [trial(0), trial(0), replace(trial(0, bits=52), steps=90)]
+    gone = RolledInC(replays=16, unusable=2, first_unusable_step=60)
+    growing = RolledInC(replays=16, growth=GROWS)
+
+    assert verdict_of(*healthy, in_c=gone, outgrown=0) is Verdict.HEALTHY
+    assert verdict_of(*healthy, in_c=growing, outgrown=0) is Verdict.HEALTHY
+    assert verdict_of(*healthy, in_c=gone, outgrown=1) is Verdict.MODEL
+    short = [*healthy[:2], replace(healthy[2], steps=50)]
+    assert verdict_of(*short, in_c=gone, outgrown=0) is Verdict.MODEL, "MJX was not replayed so far"

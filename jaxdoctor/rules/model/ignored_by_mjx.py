@@ -13,12 +13,15 @@ def ignored_by_mjx(model: Model) -> Hits:
 
     ## What it saw
 
-    `noslip_iterations`, or a plugin: MuJoCo's C engine acts on it, MJX takes the model and does not.
+    MuJoCo's C engine acts on it, MJX takes the model and does not: `noslip_iterations`, a plugin, actuators
+    with damping, armature, `delay` or `actearly`, or of a group that `actuatorgroupdisable` names, damping
+    and stiffness with more than one number, `springyield`, `surfacevel`, `adhesion` of geoms, and
+    `fluidshape="ellipsoid"` in a fluid. MJX 3.17 was seen to do so with each.
 
     ## Why it matters
 
     The replay in MJX is then not the rollout that MuJoCo would do. A gripper that holds an object thanks
-    to the noslip solver lets it slide.
+    to the noslip solver lets it slide; an actuator that is switched off drives.
 
     ## What to do
 

@@ -15,7 +15,8 @@ def self_driven_servo(model: Model) -> Hits:
     ## What it saw
 
     An actuator with `biastype="affine"` whose third `biasprm`, the force per velocity, is positive, and
-    larger than the damping of the joint or tendon that it moves.
+    larger than the damping of the joint or tendon that it moves. Where a limit of force holds every such
+    servo (`forcerange`, `actuatorfrcrange`), this is a note: its speed has a bound.
 
     ## Why it matters
 
@@ -42,7 +43,7 @@ def self_driven_servo(model: Model) -> Hits:
     """
     if not model.self_driven or "actuation" in model.disabled:
         return
-    worst = max(model.self_driven, key=lambda one: one.feedback - one.damping)
+    worst = max(model.self_driven, key=lambda one: (not one.bounded, one.feedback - one.damping))
     others = len(model.self_driven) - 1
     yield Hit(
         location=Location(path=model.path, line=worst.spot.line),
@@ -58,4 +59,5 @@ def self_driven_servo(model: Model) -> Hits:
             "servos": others + 1,
         },
         fix=f"make the third number of biasprm negative{NOT_TRIED}",
+        severity=Severity.NOTE if worst.bounded else None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
-from jaxdoctor.facts.model import Model
+from jaxdoctor.facts.model import Model, rounded_down, rounded_up
 from jaxdoctor.rules.rule import Hits, rule
 
 SEMI_IMPLICIT = ("Euler", "implicitfast")
@@ -19,7 +19,7 @@ def stiff_servo(model: Model) -> Hits:
     An actuator with feedback on one joint, and the inertia that it feels when every other joint moves freely.
     Semi-implicit Euler keeps a swing with stiffness k, explicit damping b, implicit damping d and inertia I
     from growing only while timestep^2 * k + 2 * timestep * b is below 4 * I + 2 * timestep * d. This
-    servo is above.
+    servo is above. The advice is for half of that bound, which leaves room for joints that move together.
 
     ## Why it matters
 
@@ -67,5 +67,9 @@ def stiff_servo(model: Model) -> Hits:
             "timestep": model.timestep,
             "servos": len(stiff),
         },
-        fix=f"divide kp and kv by {ratio:.2g}, or the timestep by {ratio**0.5:.2g}{NOT_TRIED}",
+        fix=(
+            f"divide kp and kv by {rounded_up(max(servo.divisor(model.timestep) for _, servo in stiff)):g}, "
+            f"or set the timestep to {rounded_down(min(servo.longest_timestep() for _, servo in stiff)):g}"
+            f"{NOT_TRIED}"
+        ),
     )

@@ -20,7 +20,8 @@ def reference_warns(outcome: Outcome) -> Hits:
     ## Why it matters
 
     MuJoCo resets such a state and goes on, MJX has neither the check nor the reset. What is a hiccup in C
-    can end an MJX run, and what MJX keeps finite may be far from physics.
+    can end an MJX run, and what MJX keeps finite may be far from physics. Where C runs away and MJX at x64
+    does not, the two engines integrate the model differently, and a policy from MJX fails in MuJoCo.
 
     ## What to do
 

@@ -1,5 +1,6 @@
 """JD225: velocity feedback of the wrong sign."""
 
+from jaxdoctor.facts.finding import Severity
 from tests.mjcf import arm, findings, findings_in_file, mjcf
 
 RULE = "self-driven-servo"
@@ -39,3 +40,10 @@ def test_actuators_that_are_switched_off_drive_nothing():
     assert findings(RULE, servo("0 0 1.2", options=off)) == []
     group = '<option actuatorgroupdisable="3"/>'
     assert findings(RULE, servo("0 0 1.2", extra='group="3"', options=group)) == []
+
+
+def test_a_limit_of_force_makes_it_a_note():
+    limited = servo("0 0 1.2", extra='forcerange="-1 1"')
+
+    assert [found.severity for found in findings(RULE, limited)] == [Severity.NOTE]
+    assert [found.severity for found in findings(RULE, servo("0 0 1.2"))] == [Severity.WARNING]

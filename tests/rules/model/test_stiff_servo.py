@@ -1,5 +1,7 @@
 """JD222: servos that are stiffer than the timestep."""
 
+import re
+
 import mujoco
 import pytest
 
@@ -18,7 +20,7 @@ def swings_up(text):
     """Whether MuJoCo in float64 lets a small swing grow."""
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
-    data.qpos[0] = 1e-6
+    data.qpos[0], data.qvel[0] = 1e-6, 1e-6
     for _ in range(400):
         mujoco.mj_step(model, data)
         if abs(data.qpos[0]) > 1e-3:
@@ -52,6 +54,24 @@ def test_the_message_says_by_how_much():
     assert finding.message.startswith("actuator grip is ")
     assert finding.evidence["joint"] == "hinge0"
     assert finding.evidence["ratio"] > 10
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
+@pytest.mark.parametrize(("kp", "kv"), [(1e5, 0.0), (0.0, 40.0), (2e3, 0.5)])
+def test_either_advice_keeps_the_swing_from_growing(integrator, kp, kv):
+    """Damping that is taken implicitly is never too much."""
+    text = servo(kp, kv=kv, integrator=integrator)
+    found = findings(RULE, text)
+    assert bool(found) is swings_up(text)
+    if not found:
+        return
+    divisor, timestep = re.fullmatch(
+        r"divide kp and kv by (\S+), or set the timestep to (\S+) \(not tried\)", found[0].fix
+    ).groups()
+
+    softer = servo(kp / float(divisor), kv=kv / float(divisor), integrator=integrator)
+    assert not swings_up(softer)
+    assert not swings_up(text.replace('timestep="0.01"', f'timestep="{timestep}"'))
 
 
 def test_another_integrator_is_not_judged():
