@@ -81,6 +81,26 @@ class Choice:
         raise RuntimeError("it would reset by itself")
 
 
+class Begins:
+    """As gymnax, without step_env: `how` says in which words a new episode begins."""
+
+    num_actions = 3
+
+    def reset(self, key):
+        place = jax.random.normal(key)
+        return place[None], {"place": place, "steps": jnp.int32(0)}
+
+    def step(self, key, state, action):
+        place = state["place"] + 0.1 * (action - 1)
+        after = {"place": place, "steps": state["steps"] + 1}
+        done = (jnp.abs(place) > 5) | (after["steps"] >= 20)
+        state = self.begun(done, self.reset(key)[1], after)
+        return state["place"][None], state, 1.0, done, {}
+
+    def begun(self, done, fresh, after):
+        return jax.tree.map(lambda one, other: jnp.where(done, one, other), fresh, after)
+
+
 class Resets(Point):
     def reset(self, key):
         state = super().reset(key)

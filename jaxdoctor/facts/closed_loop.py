@@ -41,6 +41,9 @@ class Episodes:
     ended: int
     """Replays whose episode ended within the steps."""
 
+    longest: int | None = None
+    """The most steps of a replay until its episode ended, it failed, or the rollout was over."""
+
     returns: Mean | None = None
     """The sum of rewards until the end; None: fewer than two replays stayed finite so long."""
 

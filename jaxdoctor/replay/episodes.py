@@ -61,6 +61,7 @@ def episodes_of(
     farthest = [far for part in of_parts if (far := part.farthest) is not None]
     return Episodes(
         ended=sum(one["ended"] for one in kept),
+        longest=max(one["longest"] for one in kept),
         returns=mean_of(returns),
         change=None if change is None else mean_of(change),
         masked=sum(one["masked"] for one in kept),
@@ -149,6 +150,11 @@ class _Part:
         return np.where(self._fails, np.nan, np.where(within, reward, 0.0).sum(axis=0))
 
     @property
+    def _lasted(self) -> npt.NDArray[np.intp]:
+        """Steps of each replay until its episode's end, its failure or the rollout's end."""
+        return np.asarray(np.minimum(np.minimum(self._done_at, self._failed_at) + 1, self.steps))
+
+    @property
     def earliest(self) -> int | None:
         """The first step at which a replay failed."""
         first = int(self._failed_at.min())
@@ -174,6 +180,7 @@ class _Part:
             entering |= (np.nan_to_num(away) > FAR).any(axis=(0, 2), where=within[..., None])
         return {
             "ended": int((self._done_at < self.steps)[chosen].sum()),
+            "longest": int(self._lasted[chosen].max(initial=0)),
             "masked": int(masked[chosen].sum()),
             "surviving": int(surviving[chosen].sum()),
             "entering": int(entering[chosen].sum()),

@@ -135,6 +135,8 @@ class _Replaying:
         finite = np.asarray(~rollout.bad[:, :, watched].any(axis=(0, 2)))
         reference = Reference(states=rollout.states, finite=finite, aside=self.aside)
         self.scratch.keep_reference(reference)
+        if not finite.any():
+            return
         shadow = ensemble.roll_out(self.recording, [Lane(disturbed=True)], deadline=self.plan.deadline)[0]
         self._say(shadow_horizon=horizon(shadow, reference))
 

@@ -284,6 +284,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
 def _episodes(episodes: Episodes) -> dict[str, Any]:
     return {
         "ended": episodes.ended,
+        "longest": episodes.longest,
         "returns": _mean(episodes.returns),
         "change": _mean(episodes.change),
         "masked": episodes.masked,

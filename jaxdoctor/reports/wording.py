@@ -238,8 +238,16 @@ def _at_most(outcome: Outcome) -> str:
     seconds, decides = _seconds(outcome), outcome.as_delivered
     if outcome.verdict is not Verdict.HEALTHY or seconds is None or decides is None:
         return ""
+    if _all_ended(decides):
+        return ""
     enough = seconds >= ENOUGH_SECONDS * (1 - 1e-9) or decides.steps >= ENOUGH_STEPS
     return "" if enough else f" for {seconds:.2g} s"
+
+
+def _all_ended(trial: Trial) -> int | None:
+    """The steps of the longest episode, where every replay's ended: nothing was replayed after it."""
+    episodes = trial.episodes
+    return None if episodes is None or episodes.ended < trial.replays else episodes.longest
 
 
 def _lasting(outcome: Outcome) -> str:
@@ -247,7 +255,12 @@ def _lasting(outcome: Outcome) -> str:
     seconds, decides = _seconds(outcome), outcome.as_delivered
     if decides is None:
         return ""
-    length = f" for {seconds:.3g} s" if seconds is not None else f" for {counted(decides.steps, 'step')}"
+    if (longest := _all_ended(decides)) is not None:
+        share = 1 if decides.steps == 0 else longest / decides.steps
+        lasted = counted(longest, "step") if seconds is None else f"{seconds * share:.3g} s"
+        length = f" to the end of its episode, at most {lasted},"
+    else:
+        length = f" for {seconds:.3g} s" if seconds is not None else f" for {counted(decides.steps, 'step')}"
     often = f"in {decides.replays - decides.failed} of {decides.replays} {outcome.replay_word}s"
     return f" {often}" if outcome.is_call else f"{length} {often}"
 

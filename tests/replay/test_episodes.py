@@ -42,6 +42,9 @@ def test_an_episode_earns_until_its_end():
     assert returns_of([healthy], driven()).tolist() == [2, 4]
     told = episodes_of([healthy], driven(), replays=2)
     assert (told.ended, told.masked, told.surviving, told.entering, told.part) == (1, 0, 0, 0, None)
+    assert told.longest == STEPS
+    both = episodes_of([rollout(done=[(1, 0), (2, 1)])], driven(), replays=2)
+    assert (both.ended, both.longest) == (2, 3)
 
 
 def test_nan_at_the_end_is_masked_and_nan_without_one_survives():

@@ -8,12 +8,16 @@ import jsonschema
 import pytest
 
 from jaxdoctor.facts.closed_loop import AutoReset, Episodes, Mean, OpenLoop, Part
+from jaxdoctor.facts.outcome import Verdict
+from jaxdoctor.facts.precision import TF32
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.closed_loop import sentences
 from jaxdoctor.reports.format import FORMATS
 from jaxdoctor.reports.json_read import received
 from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.wording import meaning
 from tests.loops import driven, loop
+from tests.outcomes import trial
 from tests.paths import ROOT
 
 ILL = driven(
@@ -125,3 +129,13 @@ def test_of_two_engines_each_is_told_with_where_the_precision_reaches():
     assert text.count("impl=warp") == text.count("impl=jax") == 2
     assert "where no setting of JAX does" in text
     assert "and MJX: the precision reaches both" in text
+
+
+def test_a_replay_that_ends_with_its_episode_is_as_long_as_that():
+    def said(**episodes):
+        decides = trial(0, TF32, replays=16, episodes=Episodes(**episodes))
+        return meaning(replace(driven(), as_delivered=decides, timestep=0.05, verdict=Verdict.HEALTHY))
+
+    assert "finite to the end of its episode, at most 0.15 s, in 16 of 16" in said(ended=16, longest=3)
+    assert "healthy: " in said(ended=16, longest=3), "it could not be longer"
+    assert "to the end" not in said(ended=15, longest=3)

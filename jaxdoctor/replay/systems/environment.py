@@ -22,9 +22,11 @@ from jaxdoctor.replay.closed_loop import Begun, begun, closed_loop, loop_of, phy
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
 from jaxdoctor.rollouts.environments import Environment, make
+from jaxdoctor.rollouts.own_resets import resets_itself
 from jaxdoctor.rollouts.policy import Policy, Sizes, build_policy
 from jaxdoctor.rollouts.record import LEAST_SECONDS, Recording
 from jaxdoctor.rollouts.source import find_source
+from jaxdoctor.rollouts.sources.environment import BRAX, PLAYGROUND
 from jaxdoctor.workers.progress import Progress
 
 BEGUN, MODEL = "begun", "made.mjb"
@@ -49,6 +51,7 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
     progress.stage("resetting the environment")
     first = begun(made, plan.replays, plan.seed)
     _insist_on_step(closed_loop(made, policy, first), made.name)
+    _insist_on_episodes(made)
     (folder / BEGUN).write_bytes(pickle.dumps(first))
     steps = plan.steps or max(LEAST_STEPS, int(np.ceil(LEAST_SECONDS / made.seconds - 1e-9)))
     starts = {name: leaf for name, leaf in first.leaves.items() if name not in first.shared}
@@ -145,6 +148,19 @@ def _insist_on_step(simulation: Simulation, name: str) -> None:
             raise _other_state(name, key)
     if shapes:
         raise _other_state(name, next(iter(shapes)))
+
+
+def _insist_on_episodes(environment: Environment) -> None:
+    """Raises where an environment of the user's begins new episodes in its step.
+
+    Raises:
+        NothingExaminedError: it does.
+    """
+    if not environment.name.startswith((f"{BRAX}:", f"{PLAYGROUND}:")) and resets_itself(environment):
+        raise NothingExaminedError(
+            f"step of {environment.name} resets by itself where it is done",
+            hint="let step_env, or the step of what is returned, leave the reset out: it hides NaN",
+        )
 
 
 def _other_state(name: str, leaf: str) -> UnsupportedModelError:

@@ -62,5 +62,8 @@ def mjx_fails_alone(outcome: Outcome) -> Hits:
             "replays": x64.replays,
             "steps_in_c": [{"step": one.step, "replay": one.replay, "holds": one.holds} for one in taken],
         },
-        fix=advice(outcome.cures) or "no setting of JAX mends it; report the state to MuJoCo",
+        fix=advice(outcome.cures) or NONE_FOUND,
     )
+
+
+NONE_FOUND = "no setting of JAX mends it, and no change to the model was seen to; report the state to MuJoCo"

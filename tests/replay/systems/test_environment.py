@@ -149,6 +149,7 @@ def test_an_environment_has_no_twin_in_c(recorded, tmp_path):
         ("Floats", "step of .*Floats cannot be traced: ConcretizationTypeError"),
         ("Forgets", r"returns another state than its reset, at .*steps"),
         ("Prints", "prints, or calls Python from its program"),
+        ("Begins", "step of .*Begins resets by itself where it is done"),
     ],
 )
 def test_a_step_that_cannot_be_replayed_is_told(recorded, name, message):
