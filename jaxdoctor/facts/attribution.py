@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FROM = " from "
+"""In a place, between the line of a library, which computes many layers, and the line that called it."""
+
 LITTLE = 0.05
 """So much more of the operations a setting may raise than the products that need it."""
 
@@ -98,8 +101,10 @@ class Attribution:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The file and line of each product that needs the bits."""
-        return tuple(need.place.partition(" (")[0] for need in self.needs)
+        """The file and line of each product that needs the bits; its whole name where layers share a line."""
+        return tuple(
+            need.place if FROM in need.place else need.place.partition(" (")[0] for need in self.needs
+        )
 
     @property
     def words(self) -> str:

@@ -49,7 +49,7 @@ Environment = Callable[[Mapping[str, str | None]], Mapping[str, str | None]]
 SELDOM = 0.25
 """Of the replays: when fewer fail, a change that mends the start states' replays may have mended none."""
 
-AT_X64, IN_FLOAT32 = "MJX at x64", "MJX in float32"
+AT_X64, IN_FLOAT32, IN_C = "MJX at x64", "MJX in float32", "MuJoCo in C"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +193,7 @@ class After:
         fails_at_x64 = outcome.verdict in BEYOND_BITS and x64 is not None and x64.failed > 0
         wide = outcome.required_bits is not None and outcome.required_bits > F32.mantissa_bits
         if outcome.verdict is Verdict.MODEL and (outcome.in_c.unusable or outcome.in_c.growth):
-            return self._in_c()
+            return self._known(IN_C) or self.in_c()
         if fails_at_x64:
             near = outcome.verdict is Verdict.ENGINE
             return self._known(AT_X64) or self.at_x64(outcome.steps_in_c or (), near=near)
@@ -228,7 +228,8 @@ class After:
         """
         return self._in_mjx(failing[0].replay if failing else 0, X64, AT_X64, near=near)
 
-    def _in_c(self) -> tuple[Cure, ...]:
+    def in_c(self) -> tuple[Cure, ...]:
+        """Changes tried in MuJoCo's C engine, for what fails there too."""
         plan = CurePlan(batch=self.batch, where="", deadline=self.deadline - RESERVE_SECONDS)
         return self._run(CURES_IN_C(self.folder, plan), {}, "the changes in C") or ()
 

@@ -318,11 +318,14 @@ class _Replaying:
         self, x64: _Job[NativeReplay], done: Future[None], sweep: _Job[Sweep], swept: Future[None]
     ) -> tuple[Cure, ...]:
         """Changes that mend what fails, tried on the core that x64 has left while the emulation goes on."""
+        in_c, later = self.prepared.in_c, replace(self.after(), progress=SILENT)
+        if self.ask.cures and (in_c.unusable or in_c.growth is not None):
+            # C compiles nothing, so that there is time for it also where there is none for a program more.
+            return later.in_c()
         done.result()
-        in_c = self.prepared.in_c
-        if x64.known is None or not self.ask.cures or in_c.unusable or in_c.growth:
+        if x64.known is None or not self.ask.cures:
             return ()
-        later, failing = replace(self.after(), progress=SILENT), x64.known.steps_in_c
+        failing = x64.known.steps_in_c
         if failing:
             first = [step for step in failing if step.step == failing[0].step]
             return later.at_x64(failing, near=all(step.holds for step in first))

@@ -14,6 +14,7 @@ import jaxlib
 from jax.extend import core
 
 import jaxdoctor
+from jaxdoctor.facts.attribution import FROM
 from jaxdoctor.facts.closed_loop import POLICY_SCOPE
 from jaxdoctor.programs.jax_internals import frames, scopes
 
@@ -42,11 +43,28 @@ def place_of(eqn: core.JaxprEqn) -> str:
     """The innermost line outside JAX that asked for the equation: "mjx/_src/support.py:162 (make_m)".
 
     What a policy computes is told by its layer instead of its function: "layers.py:17 (policy hidden_0)".
+
+    A line of a library of layers is that of every layer of a kind. So the line that called the layer stands
+    beside it, and its name where the library tells it: "flax/linen/linear.py:287 from net.py:12 (hidden_0)".
     """
-    for frame in user_frames(eqn):
-        what = _layer(eqn) or frame.function_name.split(".")[-1]
-        return f"{_from_packages(frame.file_name)}:{frame.line_num} ({what})"
-    return "unknown"
+    found = user_frames(eqn)
+    if not found:
+        return "unknown"
+    line = _line(found[0])
+    what = _layer(eqn) or found[0].function_name.split(".")[-1]
+    if (library := line.partition("/")[0]) in LAYERS:
+        what = next(reversed(scopes(eqn)), what)
+        callers = [_line(each) for each in found if _line(each).partition("/")[0] != library]
+        line += f"{FROM}{callers[0]}" if callers else ""
+    return f"{line} ({what})"
+
+
+LAYERS = ("flax", "haiku", "equinox")
+"""Packages whose lines compute many layers."""
+
+
+def _line(frame: Any) -> str:
+    return f"{_from_packages(frame.file_name)}:{frame.line_num}"
 
 
 def _layer(eqn: core.JaxprEqn) -> str | None:

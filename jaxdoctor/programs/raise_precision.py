@@ -11,6 +11,7 @@ import jax
 from jax.extend import core
 
 from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.facts.attribution import FROM
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import place_of
 from jaxdoctor.programs.products import is_product
@@ -40,7 +41,8 @@ def raise_precision(function: Callable[..., Any], sites: Iterable[str]) -> Calla
     Args:
         function: any traceable function of pytrees. Arguments that are no arrays are static.
         sites: source lines as a probe names them, "mujoco/mjx/_src/support.py:67 (make_m)", or as much of
-            them as tells: "support.py:67", "support.py".
+            them as tells: "support.py:67", "support.py". Of a layer of Flax, Haiku or Equinox either the
+            library's line, which is that of all its layers, or the line that calls the layer.
 
     Raises:
         UnknownNameError: when it is called: a site names no product of the program.
@@ -148,12 +150,13 @@ def _with(eqn: core.JaxprEqn, params: dict[str, Any]) -> core.JaxprEqn:
 
 
 def names(site: str, place: str) -> bool:
-    """Whether a site, written whole or in part, means that place: its file, with or without the line."""
+    """Whether a site, written whole or in part, means that place: its file, or line, or its caller's."""
     if site == place:
         return True
     location, _, _ = place.partition(" (")
-    file, _, _ = location.rpartition(":")
-    return any(f"/{whole}".endswith(f"/{site}") for whole in (location, file))
+    lines = [location, *location.split(FROM)]
+    files = [line.rpartition(":")[0] for line in lines[1:]]
+    return any(f"/{whole}".endswith(f"/{site}") for whole in (*lines, *files))
 
 
 def _is_array(leaf: Any) -> bool:

@@ -28,6 +28,10 @@ class Later(After):
         self.asked.append(("x64", failing, near))
         return ()
 
+    def in_c(self):
+        self.asked.append(("c",))
+        return ()
+
     def in_float32(self, number, failed, replays):
         self.asked.append(("float32", number, failed, replays))
         return ()
@@ -77,8 +81,12 @@ def test_what_float32_alone_fails_in_is_tried_in_float32():
         (HEALTHY, None, {}),
         (None, BREAKS, {}),
         (HEALTHY, BREAKS, {"cures": False}),
-        (HEALTHY, BREAKS, {"in_c": RolledInC(replays=64, unusable=1)}),
+        (HEALTHY, BREAKS, {"in_c": RolledInC(replays=64, unusable=1), "cures": False}),
     ],
 )
-def test_what_is_healthy_or_fails_in_c_costs_nothing(x64, sweep, fields):
+def test_what_is_healthy_or_not_to_be_cured_costs_nothing(x64, sweep, fields):
     assert tried(x64, sweep, **fields) == []
+
+
+def test_what_fails_in_c_is_tried_in_c_before_x64_is_known():
+    assert tried(None, None, in_c=RolledInC(replays=64, unusable=1)) == [("c",)]

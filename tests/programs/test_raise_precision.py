@@ -250,8 +250,11 @@ def flax_network():
 # A flax of the time of jax 0.5 uses what that jax deprecates.
 @pytest.mark.filterwarnings("ignore:shape requires:DeprecationWarning")
 def test_a_flax_network_layer_by_layer():
-    """Its layers share a line of the library, so they are raised together."""
+    """Its layers share a line of the library; that raises all of them, and a layer's whole name one."""
     apply, variables, x = flax_network()
+    named = [place for place, _ in products(apply, variables, x)]
+    assert [place.rpartition(" ")[2] for place in named] == ["(layers_0)", "(layers_2)"]
+    assert assert_only(named[1], apply, variables, x) == 1
 
     assert assert_only("flax/linen/linear.py", apply, variables, x) == 2
     raised = raise_precision(apply, sites=["flax/linen/linear.py"])
@@ -279,3 +282,24 @@ def test_under_transformations_only_the_named_products_and_their_derivatives_cha
     x = jnp.stack([X, X]) if wrap is jax.vmap or "vmap" in wrap.__code__.co_names else X
 
     assert assert_only(place(second), function, x, wrap=wrap) == raised
+
+
+# A flax of the time of jax 0.5 uses what that jax deprecates.
+@pytest.mark.filterwarnings("ignore:shape requires:DeprecationWarning")
+def test_a_layer_is_named_by_the_line_that_calls_it():
+    linen = pytest.importorskip("flax.linen")
+
+    class Network(linen.Module):
+        @linen.compact
+        def __call__(self, x):
+            x = linen.Dense(16, name="l1")(x)
+            return linen.Dense(4, name="l2")(x)
+
+    network = Network()
+    variables = network.init(jax.random.key(0), X)
+    one, two = (place for place, _ in products(network.apply, variables, X))
+    lines = [place.partition(" from ")[2].partition(" ")[0] for place in (one, two)]
+
+    assert (one[-4:], two[-4:]) == ("(l1)", "(l2)")
+    assert int(lines[1].partition(":")[2]) == int(lines[0].partition(":")[2]) + 1
+    assert assert_only(lines[1], network.apply, variables, X) == 1

@@ -94,3 +94,17 @@ def test_cs_states_are_those_of_its_own_rollout():
         np.testing.assert_array_equal(states["qpos"][step, 1], data.qpos)
         mujoco.mj_step(model, data)
     np.testing.assert_array_equal(states["qvel"][30, 1], data.qvel)
+
+
+RUNAWAY = """<actuator>
+  <general joint="hinge0" biastype="affine" biasprm="0 0 {feedback}" ctrlrange="-1 1"/>
+</actuator>"""
+
+
+def test_steps_beyond_mujocos_limits_tell_nothing_and_early_ones_are_named_first():
+    """C's own rollout runs away: there rounding alone makes any difference large."""
+    xml = mjcf(arm(1), options='<option timestep="0.002"/>', after=RUNAWAY.format(feedback=1.0))
+    found = parted(Engine(1.0, steps=(3, 199)), xml, steps=200)
+
+    assert found.steps < 200 * Engine.batch
+    assert {step for step, _ in found.worst} == {3}
