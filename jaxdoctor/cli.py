@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import signal
@@ -14,6 +15,8 @@ from jaxdoctor import __version__
 from jaxdoctor.command import COMMANDS
 from jaxdoctor.config.arguments import PlainCommand, PlainGroup
 from jaxdoctor.errors import BUG, INTERRUPTED, TERMINATED, JaxdoctorError, interruption, terminated
+from jaxdoctor.facts.text import clean
+from jaxdoctor.workers.stdout import full, is_full, open_streams
 
 ISSUES = "https://github.com/jaxdoctor/jaxdoctor/issues"
 
@@ -89,6 +92,7 @@ def main() -> NoReturn:
     """The console script."""
     # Imports make objects that live on: looking through them for circles is a tenth of a small scan.
     gc.set_threshold(GARBAGE, 20, 50)
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A file name that is no UTF-8, or a log that is ASCII, must not end a report half way.
@@ -105,7 +109,9 @@ def main() -> NoReturn:
             typer.echo("terminated" if interruption() == TERMINATED else "interrupted", err=True)
             sys.exit(interruption())
         raise
-    except Exception:  # noqa: BLE001 (the last line of defence; it says that it is one)
+    except Exception as error:  # noqa: BLE001 (the last line of defence; it says that it is one)
+        if is_full(error):
+            fail(full(error))
         import traceback  # noqa: PLC0415 (only for a bug)
 
         traceback.print_exc()
@@ -122,8 +128,9 @@ def _terminate(_number: int, _frame: object) -> NoReturn:
 
 
 def fail(error: JaxdoctorError) -> NoReturn:
-    """Two lines on stderr: what is wrong, and what to do."""
-    typer.echo(f"error: {error}\n help: {error.hint}", err=True)
+    """Two lines on stderr: what is wrong, and what to do. Names in them are shown, never obeyed."""
+    with contextlib.suppress(OSError):  # nobody reads it, and the exit code still says what happened
+        typer.echo(f"error: {clean(error)}\n help: {clean(error.hint)}", err=True)
     sys.exit(error.exit_code)
 
 

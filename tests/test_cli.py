@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -143,6 +144,36 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert process.wait(timeout=30) == 0
     assert process.stderr.read() == ""
     process.stderr.close()
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["rule", "JD301"]])
+def test_a_full_disk_is_two_lines_and_no_findings(arguments):
+    """Whoever redirects a report to a full disk has lost it: neither well, nor findings, nor a bug."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "jaxdoctor", *arguments], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+
+    assert done.returncode == 2
+    first, second = done.stderr.decode().splitlines()
+    assert first == "error: stdout cannot be written: No space left on device"
+    assert second.startswith(" help: ")
+
+
+@pytest.mark.parametrize(("streams", "code"), [(">&- 2>&- <&-", 0), ("2>/dev/full", 2)])
+def test_a_closed_stream_changes_no_exit_code(streams, code):
+    words = "JD301" if code == 0 else "JD999"
+    call = f"{shlex.quote(sys.executable)} -m jaxdoctor rule {words} {streams}"
+    done = subprocess.run(["sh", "-c", call], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_an_error_shows_control_characters_instead_of_writing_them():
+    done = jaxdoctor("rule", "a\x1b[2Jb\nerror: c")
+
+    assert done.stderr.splitlines()[0] == "error: there is no rule named 'a\\x1b[2Jb\\nerror: c'"
+    assert len(done.stderr.splitlines()) == 2
 
 
 @pytest.mark.parametrize(("typed", "offered"), [("rule tf32-by", "tf32-by-default"), ("rule JD10", "JD101")])

@@ -329,12 +329,14 @@ def _publish(report: Report, emit: str | None, shared: Shared, config: Config) -
     from jaxdoctor.config.selection import judged
     from jaxdoctor.facts.prescription import Prescription
     from jaxdoctor.reports.publish import severity_named
+    from jaxdoctor.workers.stdout import to_stdout
 
     if emit is None:
         return shared.publish(report, config)
     if shared.outputs:
         shared.publish(report, config)
-    typer.echo(WRITERS[emit](report.prescription or Prescription()), nl=False)
+    snippet = WRITERS[emit](report.prescription or Prescription())
+    to_stdout(lambda out: out.write(snippet))
     return judged(report, config).exit_code(severity_named(config.fail_on))
 
 

@@ -69,13 +69,13 @@ def recommend(
     from jaxdoctor.recommend.run import recommend as merge
     from jaxdoctor.recommend.script import difference
     from jaxdoctor.workers.progress import shown
-    from jaxdoctor.workers.stdout import chatter_to_stderr
+    from jaxdoctor.workers.stdout import chatter_to_stderr, to_stdout
 
     with chatter_to_stderr(), shown(quiet=quiet) as progress:
         prescription = merge(reports or [], card, progress)
         text = WRITERS[emit](prescription) if diff is None else difference(diff, prescription)
         cured = verify is None or _verified(verify, prescription, card, time_limit, progress)
-    typer.echo(text, nl=False)
+    to_stdout(lambda out: out.write(text))
     raise typer.Exit(0 if cured else FINDINGS)
 
 

@@ -29,7 +29,10 @@ PATIENT_POOLS = {"PJRT_NPROC": "16", "NPROC": "16"}
 GRACE_SECONDS = 5.0
 """A process that has closed its end of the pipe gets this long to say with which code it ends."""
 
-OUT_OF_MEMORY_HINT = "the kernel ended it, most likely for memory; use fewer replays or a smaller --batch"
+OUT_OF_MEMORY_HINT = (
+    "something ended it, most likely the kernel for want of memory: ask for less with --replays, --batch or "
+    "--max-memory"
+)
 
 _LIVE: set[subprocess.Popen[bytes]] = set()
 
