@@ -13,7 +13,7 @@ from pathlib import Path
 from jaxdoctor.checkpoints.reader import READERS, Reader
 from jaxdoctor.checkpoints.run_folder import dangling_pointers, empty_saves
 from jaxdoctor.checkpoints.unrecognized import is_unfinished_copy, unrecognized
-from jaxdoctor.errors import UsageError
+from jaxdoctor.errors import NothingExaminedError, UsageError
 from jaxdoctor.facts.fault import Fault
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import DamagedError, HostileError
@@ -59,13 +59,29 @@ def expand(names: Iterable[str], stdin: Iterable[str]) -> list[Path]:
     paths: list[Path] = []
     for name in names:
         if name == "-":
-            paths += [Path(line.rstrip("\n")) for line in stdin if line.strip()]
+            paths += _listed(stdin)
         else:
             paths += _meant(name)
     for path in paths:
         if not os.path.lexists(path):
             raise UsageError(f"{path} does not exist", hint="check the name; quote glob patterns")
     return list(dict.fromkeys(paths))
+
+
+def _listed(stdin: Iterable[str]) -> list[Path]:
+    """The names on stdin: one a line, or ended by NUL as `find -print0` and `git diff -z` write them.
+
+    Raises:
+        NothingExaminedError: there is none.
+    """
+    text = "".join(stdin)
+    lines = text.split("\0") if "\0" in text else re.split(r"\r?\n", text)
+    paths = [Path(line) for line in lines if line.strip()]
+    if not paths:
+        raise NothingExaminedError(
+            "stdin names no checkpoint", hint="write one name a line, or call this only where there is one"
+        )
+    return paths
 
 
 def _meant(name: str) -> list[Path]:

@@ -99,9 +99,10 @@ def scan_checkpoint(
     if dry_run:
         from jaxdoctor.checkpoints.chosen import listed
         from jaxdoctor.checkpoints.scan import look
+        from jaxdoctor.workers.stdout import to_stdout
 
-        for line in listed(look(named, options)):
-            typer.echo(line)
+        lines = [f"{line}\n" for line in listed(look(named, options))]
+        to_stdout(lambda out: out.writelines(lines))
         raise typer.Exit
     if watch:
         from jaxdoctor.checkpoints.watch import watch as watching

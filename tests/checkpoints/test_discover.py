@@ -9,9 +9,25 @@ import pytest
 
 from jaxdoctor.checkpoints.discover import discover, expand
 from jaxdoctor.checkpoints.reader import describe
-from jaxdoctor.errors import UsageError
+from jaxdoctor.errors import NothingExaminedError, UsageError
 from jaxdoctor.storage.budget import Budget, size_named
 from jaxdoctor.storage.steps import run_of, step_of
+
+
+@pytest.mark.parametrize(
+    "text", ["{0}/a.npz\r\n{0}/b.npz\r\n", "{0}/a.npz\0{0}/b.npz\0", "{0}/a.npz\n{0}/b.npz"]
+)
+def test_names_on_stdin_end_as_their_writers_end_them(tmp_path, text):
+    """On Windows with two letters, of `find -print0` and `git diff -z` with NUL."""
+    for name in ("a.npz", "b.npz"):
+        (tmp_path / name).touch()
+
+    assert expand(["-"], io.StringIO(text.format(tmp_path))) == [tmp_path / "a.npz", tmp_path / "b.npz"]
+
+
+def test_an_empty_list_on_stdin_is_no_success():
+    with pytest.raises(NothingExaminedError, match="stdin names no checkpoint"):
+        expand(["-"], io.StringIO("\n"))
 
 
 @pytest.mark.parametrize(
