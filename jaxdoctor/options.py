@@ -17,7 +17,7 @@ import typer
 from jaxdoctor import __version__
 from jaxdoctor.config.selection import Selection, configuration, judged
 from jaxdoctor.config.settings import Config
-from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.errors import UnknownNameError, UsageError
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.run import Run
@@ -53,6 +53,20 @@ def _known_formats(names: list[str] | None) -> list[str] | None:
 def _writable(paths: list[Path] | None) -> list[Path] | None:
     for path in paths or ():
         require_writable(path)
+    return paths
+
+
+def only_one(option: typer.CallbackParam, paths: list[Path] | None) -> list[Path] | None:
+    """Insists that an option names one file: of two the first would be left out without a word.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if paths and len(paths) > 1:
+        raise UsageError(
+            f"{option.opts[0]} is given {len(paths)} times: {', '.join(map(str, paths))}",
+            hint="call this once for each",
+        )
     return paths
 
 
@@ -266,12 +280,13 @@ SHARED: Parameters = {
     ),
     "config": (
         Annotated[
-            Path | None,
+            list[Path] | None,
             typer.Option(
                 "--config",
                 rich_help_panel=COUNTED,
                 metavar="FILE",
                 help="jaxdoctor.yaml or pyproject.toml; the nearest from the working folder up by default.",
+                callback=only_one,
             ),
         ],
         None,
@@ -403,7 +418,7 @@ def _shared(given: Mapping[str, Any]) -> Shared:
         quiet=given["quiet"],
         verbose=given["verbose"],
         selection=Selection(
-            config=given["config"],
+            config=given["config"][0] if given["config"] else None,
             select=tuple(given["select"] or ()),
             ignore=tuple(given["ignore"] or ()),
             extend_ignore=tuple(given["extend_ignore"] or ()),

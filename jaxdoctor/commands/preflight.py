@@ -9,7 +9,7 @@ import typer
 
 from jaxdoctor.command import Command
 from jaxdoctor.errors import FINDINGS
-from jaxdoctor.options import PythonOption, Shared, reporting
+from jaxdoctor.options import PythonOption, Shared, only_one, reporting
 
 if TYPE_CHECKING:
     from jaxdoctor.config.settings import Config
@@ -38,8 +38,13 @@ def preflight(
         typer.Option("--changed-only", help="Take earlier results of what is unchanged, and keep new ones."),
     ] = False,
     baseline: Annotated[
-        Path | None,
-        typer.Option("--baseline", metavar="FILE", help="Fail only on findings that are not in this file."),
+        list[Path] | None,
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            help="Fail only on findings that are not in this file.",
+            callback=only_one,
+        ),
     ] = None,
     write_baseline: Annotated[
         Path | None,
@@ -77,7 +82,7 @@ def preflight(
         level=level,
         only=tuple(only or ()),
         changed_only=changed_only,
-        baseline=baseline,
+        baseline=baseline[0] if baseline else None,
         records=write_baseline,
         time_limit=time_limit,
     )

@@ -37,6 +37,7 @@ def report(
     # What the configuration of its run set aside stays so; only this command line selects anew.
     kept = replace(
         weighed(found, chosen),
+        selected=chosen.select or found.selected,
         allowed=found.allowed,
         configured=found.configured,
         configuration_file=found.configuration_file,

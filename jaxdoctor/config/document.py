@@ -39,14 +39,22 @@ class Located:
 
 def find(folder: Path) -> Path | None:
     """The nearest configuration from that folder upwards, as far as the user's home or the root."""
-    for place in (folder, *folder.parents):
-        for name in YAML_NAMES:
-            if (place / name).is_file():
-                return place / name
-        pyproject = place / PYPROJECT
-        if pyproject.is_file() and _has_table(pyproject):
-            return pyproject
-    return None
+    return next((path for place in (folder, *folder.parents) for path in _in(place)), None)
+
+
+def others(found: Path) -> list[Path]:
+    """The configurations in the same folder that do not count beside the one that was found."""
+    return [path for path in _in(found.parent) if path != found]
+
+
+def _in(folder: Path) -> Iterator[Path]:
+    """The configurations in a folder. The first one counts."""
+    for name in YAML_NAMES:
+        if (folder / name).is_file():
+            yield folder / name
+    pyproject = folder / PYPROJECT
+    if pyproject.is_file() and _has_table(pyproject):
+        yield pyproject
 
 
 def _has_table(path: Path) -> bool:

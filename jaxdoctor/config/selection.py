@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jaxdoctor.config.document import find
+from jaxdoctor.config.document import find, others
 from jaxdoctor.config.settings import Config, Waiver, load, require_rule, waiver_named
 from jaxdoctor.config.waivers import weighed
 from jaxdoctor.facts.report import Report
@@ -47,6 +47,9 @@ def configuration(selection: Selection, inside: Sequence[Path] = ()) -> Config:
         config = Config()
     else:
         config = load(path)
+        if found is not None:
+            for other in others(found):
+                sys.stderr.write(f"{os.path.relpath(other)} does not count beside {found.name}\n")
     return with_options(config, selection)
 
 

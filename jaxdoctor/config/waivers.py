@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from jaxdoctor.config.settings import HOSTILE, Config, Waiver, matches, names_a_place
-from jaxdoctor.facts.finding import Finding, Ignored, Severity
+from jaxdoctor.config.settings import HOSTILE, Allowance, Config, Waiver, matches, names_a_place
+from jaxdoctor.facts.finding import Finding, Ignored, Severity, Skipped
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.fingerprint import Folders, folders, name_from
+from jaxdoctor.rules.rule import RULES
 
 
 def weighed(report: Report, config: Config) -> Report:
@@ -35,6 +37,8 @@ def weighed(report: Report, config: Config) -> Report:
         findings=tuple(counted),
         ignored=tuple(ignored),
         idle_ignores=tuple(dict.fromkeys((*report.idle_ignores, *idle))),
+        skipped=(*report.skipped, *_unselected(report, config)),
+        selected=config.select,
         allowed=_allowed(report, config, where),
         strict=config.strict,
         configured=None if config.path is None else str(config.path),
@@ -52,9 +56,30 @@ def is_hostile(finding: Finding) -> bool:
 
 
 def _selected(finding: Finding, config: Config) -> bool:
-    if not config.select or is_hostile(finding):
-        return True
-    return any(matches(word, finding.code, finding.name) for word in config.select)
+    return not config.select or is_hostile(finding) or _is_selected(finding.code, finding.name, config)
+
+
+def _is_selected(code: str, name: str, config: Config) -> bool:
+    return any(matches(word, code, name) for word in config.select)
+
+
+def _unselected(report: Report, config: Config) -> Iterator[Skipped]:
+    """What was read, but judged by nothing, since no selected rule is about it.
+
+    A selection of rules about updates would else make every scan of checkpoints a success.
+    """
+    if not config.select:
+        return
+    judging = {rule.code[:3] for rule in RULES.load_all() if _is_selected(rule.code, rule.name, config)}
+    parts = (
+        ("checkpoints", report.checkpoints, {"JD1", "JD3", "JD4"}),
+        ("updates", report.signatures, {"JD1", "JD5"}),
+        ("rollouts", report.outcomes, {"JD1", "JD2"}),
+    )
+    for what, examined, families in parts:
+        if examined and not judging & families:
+            reason = f"no rule of {', '.join(config.select)}, which alone are selected, is about them"
+            yield Skipped(subject=what, reason=reason, asked=True)
 
 
 def _weighed(finding: Finding, config: Config) -> Finding:
@@ -89,8 +114,24 @@ def _allowed(report: Report, config: Config, where: Folders) -> dict[str, str]:
     """Subjects without a result that may be so, as the report names them or from the base on."""
     found: dict[str, str] = {}
     for one in report.unexamined:
-        names = {one.subject, name_from(where.base, one.subject) or ""}
         for entry in config.allow_unknown:
-            if any(fnmatchcase(name, entry.subject) for name in names):
+            if _means(entry, one.subject, where):
                 found.setdefault(one.subject, entry.reason)
     return found
+
+
+def _means(entry: Allowance, subject: str, where: Folders) -> bool:
+    names = {subject, name_from(where.base, subject) or ""}
+    return any(fnmatchcase(name, entry.subject.removeprefix("./").rstrip("/")) for name in names)
+
+
+def idle_allowances(config: Config, names: Iterable[str]) -> tuple[str, ...]:
+    """Entries of `allow-unknown` that mean none of these names, and nothing in one: mistyped, or old."""
+    where = folders(config.path)
+    known = [name_from(where.base, name) or name for name in names]
+
+    def is_needed(entry: Allowance) -> bool:
+        plain = entry.subject.removeprefix("./")
+        return any(_means(entry, name, where) or plain.startswith(f"{name}/") for name in known)
+
+    return tuple(entry.subject for entry in config.allow_unknown if not is_needed(entry))

@@ -55,6 +55,12 @@ class Report:
     allowed: Mapping[str, str] = field(default_factory=dict)
     """Subjects that may stay unknown, with the reason."""
 
+    idle_allowances: tuple[str, ...] = ()
+    """Entries of `allow-unknown` that name nothing of the project."""
+
+    selected: tuple[str, ...] = ()
+    """The rules that alone were judged by, as the user wrote them; none: by all."""
+
     strict: bool = False
     """Whether everything that was not examined fails, not only what was asked for."""
 

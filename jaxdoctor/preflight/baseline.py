@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from jaxdoctor.config.waivers import is_hostile
 from jaxdoctor.errors import ConfigError, UsageError
 from jaxdoctor.facts.finding import Finding, Ignored
 from jaxdoctor.facts.report import Report
-from jaxdoctor.reports.fingerprint import Folders, fingerprint, folders, name_from
+from jaxdoctor.reports.fingerprint import Folders, fingerprint, folders, name_from, repository
 
 SCHEMA = "jaxdoctor.baseline/2"
 
@@ -24,8 +25,14 @@ OLD = "jaxdoctor.baseline/1"
 KNOWN = "in the baseline {path}"
 
 
-def baseline(findings: Iterable[Finding], where: Folders) -> str:
-    """The findings as a file that a later run compares with."""
+def baseline(findings: Iterable[Finding], where: Folders, place: Mapping[str, str] | None = None) -> str:
+    """The findings as a file that a later run compares with.
+
+    Args:
+        findings: what is known from now on.
+        where: where their names start from.
+        place: the project whose findings they are, as `_project` tells it; None: any.
+    """
     entries = [
         {
             "fingerprint": fingerprint(finding),
@@ -39,7 +46,24 @@ def baseline(findings: Iterable[Finding], where: Folders) -> str:
         for finding in findings
     ]
     ordered = sorted(entries, key=lambda entry: (entry["code"], entry["path"] or "", entry["fingerprint"]))
-    return json.dumps({"schema": SCHEMA, "findings": ordered}, indent=2) + "\n"
+    return json.dumps({"schema": SCHEMA, **(place or {}), "findings": ordered}, indent=2) + "\n"
+
+
+def _project(path: Path, where: Folders) -> dict[str, str]:
+    """The folder that names start from, as seen from the repository's root and from the baseline's folder.
+
+    Projects of one repository have runs of the same names, and a baseline of one must not excuse another's.
+    """
+    top = repository(where.base)
+    inside = {} if top is None else {"project": where.base.relative_to(top).as_posix()}
+    return {**inside, "beside": Path(os.path.relpath(where.base, path.absolute().parent)).as_posix()}
+
+
+def _is_of(document: Mapping[str, Any], path: Path, where: Folders) -> bool:
+    """Whether a baseline is of this project. Without a repository, the way from the file to it decides."""
+    now = _project(path, where)
+    name = "project" if "project" in now and "project" in document else "beside"
+    return bool(document.get(name, now[name]) == now[name])
 
 
 class _Left:
@@ -89,6 +113,12 @@ def known(path: Path, configuration: Path | None) -> _Left:
         )
     if schema != SCHEMA:
         raise ConfigError(f"the baseline {path} has the schema {schema!r}, not {SCHEMA!r}", hint=again)
+    if not _is_of(document, path, folders(configuration)):
+        other = document.get("project", document.get("beside"))
+        raise ConfigError(
+            f"the baseline {path} is of the project in {other!r}, and this is another one",
+            hint=f"give this project one of its own: {_command(Path('FILE'), configuration)}",
+        )
     try:
         return _Left(document["findings"])
     except (KeyError, TypeError, AttributeError) as error:
@@ -128,7 +158,8 @@ def write_baseline(report: Report, path: Path, configuration: Path | None = None
         UsageError: the file cannot be written.
     """
     earlier = (one.finding for one in report.ignored if one.reason.startswith(KNOWN.partition("{")[0]))
-    text = baseline([*report.findings, *earlier], folders(configuration))
+    where = folders(configuration)
+    text = baseline([*report.findings, *earlier], where, _project(path, where))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

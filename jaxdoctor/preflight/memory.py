@@ -84,16 +84,30 @@ def _files(inputs: Iterable[Path]) -> Iterator[tuple[str, str]]:
         # A glob stands for what it matches today.
         matched = glob.glob(str(path), recursive=True)  # noqa: PTH207 (it may be absolute)
         for place in [path] if path.exists() else sorted(map(Path, matched)):
-            for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            for file in _below(place) if place.is_dir() else [place]:
                 if file.is_file():
                     yield str(file), _state(file)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in a folder, also behind links, as a scan looks into it."""
+    seen: set[str] = set()
+    for place, inner, names in os.walk(folder, followlinks=True):
+        real = os.path.realpath(place)
+        if real in seen:
+            inner.clear()
+            continue
+        seen.add(real)
+        inner.sort()
+        yield from (Path(place, name) for name in sorted(names))
 
 
 def _state(file: Path) -> str:
     try:
         stat = file.stat()
         if stat.st_size > WHOLE_BYTES:
-            return f"{stat.st_size} {stat.st_mtime_ns}"
+            # What restores a file with its old time, a cache or rsync, still changes these.
+            return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         return f"unreadable: {error.strerror}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from jaxdoctor.config.selection import judged
 from jaxdoctor.config.settings import Config
+from jaxdoctor.config.waivers import idle_allowances
 from jaxdoctor.errors import JaxdoctorError, UsageError
 from jaxdoctor.facts.coverage import summed
 from jaxdoctor.facts.finding import INTERRUPTED, Finding, Reused, Skipped
@@ -17,7 +18,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.preflight.baseline import against, known
 from jaxdoctor.preflight.cards import for_cards
 from jaxdoctor.preflight.memory import Memory
-from jaxdoctor.preflight.subjects import Subject, subjects
+from jaxdoctor.preflight.subjects import Subject, every_subject, subjects
 from jaxdoctor.prescriptions.from_findings import advice
 from jaxdoctor.prescriptions.merge import merged
 from jaxdoctor.rules.diagnose import diagnose
@@ -54,14 +55,34 @@ def preflight(
         UsageError: `only` names nothing, what the configuration names is not there, or the baseline cannot be
             used.
     """
-    todo = subjects(config, choice.level or config.level, choice.only)
+    level = choice.level or config.level
+    todo = subjects(config, level, choice.only)
     path = _baseline(config, choice)
     if path is not None:
         known(path, config.path)  # what is wrong with it is said before the work
     run = _Run(config, choice, progress, memory or Memory())
     report = replace(run.report(todo), subject=str(config.path or "this machine"))
     report = judged(for_cards(_demanding(report, config), config.cards), config)
+    report = _with_the_rest(report, config, choice, level)
     return report if path is None else against(report, path, config.path)
+
+
+def _with_the_rest(report: Report, config: Config, choice: Choice, level: int) -> Report:
+    """The report with what the level leaves out, and the entries that name nothing of the whole project."""
+    named = every_subject(config, level)
+    beyond = [] if choice.only else [one for one in named if one.level > level]
+    left = (
+        Skipped(subject=one.name, reason=f"level {level} replays nothing, --level {one.level} does")
+        for one in beyond
+    )
+    names = [*(one.name for one in named), *(one.subject for one in report.unexamined)]
+    return replace(
+        report,
+        skipped=(*report.skipped, *left),
+        # What a part of the project does not need, the whole may.
+        idle_ignores=() if choice.only or beyond else report.idle_ignores,
+        idle_allowances=idle_allowances(config, names),
+    )
 
 
 def _baseline(config: Config, choice: Choice) -> Path | None:

@@ -76,20 +76,31 @@ class Subject:
         return self.kind != "machine"
 
 
+def every_subject(config: Config, level: int) -> list[Subject]:
+    """Everything that the configuration names, whatever the level reaches, cheap before dear."""
+    here = _Here(config)
+    found = [*_machines(config), *map(here.scan, config.scans), *map(here.update, config.updates)]
+    found += [probe for entry in config.probes for probe in here.probes(entry, level)]
+    return sorted(found, key=lambda subject: (KINDS.index(subject.kind), subject.cost))
+
+
 def subjects(config: Config, level: int, only: tuple[str, ...] = ()) -> list[Subject]:
     """Everything that the configuration names and the level reaches, cheap before dear.
 
     Raises:
         UnknownNameError: `only` names nothing.
-        ConfigError: what an entry names is not there, whatever the level.
+        ConfigError: what an entry names is not there, whatever the level, or none is of the kind in `only`.
     """
-    here = _Here(config)
-    found = [*_machines(config), *map(here.scan, config.scans), *map(here.update, config.updates)]
-    found += [probe for entry in config.probes for probe in here.probes(entry, level)]
-    found.sort(key=lambda subject: (KINDS.index(subject.kind), subject.cost))
+    found = every_subject(config, level)
     for word in only:
-        if not any(_means(word, subject) for subject in found):
-            raise UnknownNameError("subject", word, [*KINDS, *(subject.name for subject in found)])
+        if any(_means(word, subject) for subject in found):
+            continue
+        if word in KINDS:
+            raise ConfigError(
+                f"{config.path or 'the call'} has no entry of {word!r}, which --only names",
+                hint=f"add one under `{word}:`, or leave --only {word} out",
+            )
+        raise UnknownNameError("subject", word, [*KINDS, *(subject.name for subject in found)])
     chosen = [subject for subject in found if not only or any(_means(word, subject) for word in only)]
     for subject in chosen:
         _require(subject, config)

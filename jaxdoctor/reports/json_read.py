@@ -97,6 +97,8 @@ def received(document: Mapping[str, Any]) -> Report:
         reused=tuple(Reused(**entry) for entry in document.get("reused", ())),
         allowed=document.get("allowed", {}),
         idle_ignores=tuple(document.get("idle_ignores", ())),
+        idle_allowances=tuple(document.get("idle_allowances", ())),
+        selected=tuple(document.get("selected", ())),
         strict=document.get("strict", False),
         configured=document.get("configured"),
         configuration_file=document.get("configuration_file"),

@@ -73,6 +73,8 @@ def written(report: Report) -> dict[str, Any]:
         "reused": [{"subject": reused.subject, "when": reused.when} for reused in report.reused],
         "allowed": dict(report.allowed) or None,
         "idle_ignores": list(report.idle_ignores) or None,
+        "idle_allowances": list(report.idle_allowances) or None,
+        "selected": list(report.selected) or None,
         "strict": True if report.strict else None,
         "examined": report.examined,
         "configured": report.configured,

@@ -304,9 +304,11 @@ def _aside(report: Report) -> Iterator[str]:
             where = place(finding.location)
             subject = f"{finding.code} {text(finding.name)} {code(where) if where else ''}"
             yield f"- {subject}: {text(ignored.reason)}"
-    if report.idle_ignores:
+    if report.idle_ignores or report.idle_allowances:
         yield ""
         yield from (f"- ignore {code(idle)}: no finding fits it, it can go" for idle in report.idle_ignores)
+        unnamed = "nothing here is named so, it can go"
+        yield from (f"- allow-unknown {code(idle)}: {unnamed}" for idle in report.idle_allowances)
     if report.unexamined:
         yield ""
         yield "## Not examined"

@@ -114,6 +114,8 @@ def summary(report: Report) -> str:
         parts.pop(1)
     if report.configured is not None:
         parts.insert(1, f"configured by {report.configured}")
+    if report.selected:
+        parts[0] += f" ({' '.join(report.selected)} selected)"
     words = ", ".join(parts) + coverage(report) + took
     return f"{words}; interrupted: partial report" if report.partial else words
 

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from jaxdoctor.config.checking import schema
-from jaxdoctor.config.document import find, parse
+from jaxdoctor.config.document import find, others, parse
 from jaxdoctor.config.settings import Config, load
 from jaxdoctor.config.starter import starter, write_starter
 from jaxdoctor.errors import ConfigError, UsageError
@@ -106,6 +106,7 @@ def test_it_is_found_upwards_and_yaml_comes_before_pyproject(tmp_path):
 
     assert load(None, inner).level == 3
     assert load(None, inner).folder == tmp_path
+    assert others(tmp_path / "jaxdoctor.yaml") == [tmp_path / "pyproject.toml"]
 
 
 def test_without_a_file_there_is_an_empty_configuration(tmp_path):

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from jaxdoctor.config.settings import Allowance, Config, Waiver
-from jaxdoctor.config.waivers import weighed
+from jaxdoctor.config.waivers import idle_allowances, weighed
+from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding, Location, Severity, Skipped
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
+from jaxdoctor.reports.wording import summary
 
 
 def finding(code="JD301", name="nonfinite-values", path="run/100", leaf="w", message="1 of 3", **rest):
@@ -143,3 +145,22 @@ def test_an_entry_that_no_finding_fits_is_said():
 
     assert weighed(report(finding()), config).idle_ignores == ("JD304:runs/*",)
     assert weighed(replace(report(finding()), command="scan-checkpoint"), config).idle_ignores == ()
+
+
+def test_a_selection_about_something_else_is_no_success():
+    """Rules about updates judge no checkpoint: the scan found nothing because nobody looked."""
+    scanned = replace(report(), checkpoints=(Checkpoint(path="run/1", format="npz", leaves=()),))
+
+    found = weighed(scanned, Config(select=("JD5",)))
+
+    assert [one.subject for one in found.unjudged] == ["checkpoints"]
+    assert found.exit_code(Severity.ERROR) == 3
+    assert summary(found).startswith("no findings (JD5 selected), ")
+    assert weighed(scanned, Config(select=("JD5", "JD301"))).exit_code(Severity.ERROR) == 0
+
+
+def test_what_may_stay_unknown_and_is_not_there_is_said():
+    entries = ("./runs/*", "runs/old/x", "big.xml", "bgi.xml", "runs2/x")
+    config = Config(allow_unknown=tuple(Allowance(subject=one, reason="r") for one in entries))
+
+    assert idle_allowances(config, ["runs", "runs/a", "big.xml"]) == ("bgi.xml", "runs2/x")

@@ -152,3 +152,32 @@ def test_hostile_content_is_never_known(tmp_path):
     write_baseline(bad, path)
 
     assert len(against(bad, path).findings) == 1
+
+
+def test_a_baseline_of_another_project_excuses_nothing(tmp_path, monkeypatch):
+    """Two projects of one repository whose runs have the same names, whatever the working folder."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "jaxdoctor.yaml").touch()
+    a, b, path = tmp_path / "a" / "jaxdoctor.yaml", tmp_path / "b" / "jaxdoctor.yaml", tmp_path / "known.json"
+    write_baseline(report(finding()), path, a)
+
+    with pytest.raises(ConfigError, match="is of the project in 'a'"):
+        against(report(finding()), path, b)
+    monkeypatch.chdir(tmp_path / "b")
+    assert against(report(finding()), path, a).findings == ()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_without_a_repository_a_baseline_moves_with_its_project(tmp_path, moved):
+    (tmp_path / "one").mkdir()
+    write_baseline(report(finding()), tmp_path / "one" / "known.json", tmp_path / "one" / "jaxdoctor.yaml")
+    place = tmp_path / "one"
+    if moved:
+        place = place.rename(tmp_path / "two")
+
+    assert against(report(finding()), place / "known.json", place / "jaxdoctor.yaml").findings == ()
+    with pytest.raises(ConfigError, match="another one"):
+        against(report(finding()), place / "known.json", tmp_path / "jaxdoctor.yaml")

@@ -6,19 +6,21 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from jaxdoctor.config.settings import Config, ScanEntry
-from jaxdoctor.errors import UnknownNameError
+from jaxdoctor.config.settings import Config, ProbeEntry, ScanEntry
+from jaxdoctor.errors import ConfigError, UnknownNameError
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.facts.report import Report
 from jaxdoctor.preflight.cards import for_cards
-from jaxdoctor.preflight.memory import Memory
-from jaxdoctor.preflight.run import Choice, _demanding, preflight
+from jaxdoctor.preflight.memory import WHOLE_BYTES, Memory, _files, _state
+from jaxdoctor.preflight.run import Choice, _demanding, _with_the_rest, preflight
 from jaxdoctor.preflight.subjects import subjects
 from tests.paths import ROOT
 from tests.sample_reports import HAND, WALKER
@@ -309,8 +311,6 @@ def test_cheap_comes_before_dear(place):
 
 
 def test_level_one_leaves_rollouts_out(place):
-    from jaxdoctor.config.settings import ProbeEntry
-
     (place / "m.xml").touch()
     config = Config(path=place / "x", probes=(ProbeEntry(model="m.xml", cards=("a100", "here")),))
 
@@ -321,6 +321,46 @@ def test_level_one_leaves_rollouts_out(place):
 def test_only_that_names_nothing_is_refused(place):
     with pytest.raises(UnknownNameError, match="no subject named 'runz'"):
         subjects(Config(path=place / "x", scans=(ScanEntry(path="runs"),)), 1, ("runz",))
+
+
+def test_what_the_level_leaves_out_is_said_and_strict_fails_on_it(place):
+    (place / "m.xml").touch()
+    config = Config(path=place / "x", probes=(ProbeEntry(model="m.xml"),), level=1)
+    beyond = _with_the_rest(Report(command="preflight", subject="x", examined=1), config, Choice(), 1)
+
+    assert [(one.subject, one.asked) for one in beyond.skipped] == [("m.xml", False)]
+    assert beyond.exit_code(Severity.ERROR) == 0
+    assert replace(beyond, strict=True).exit_code(Severity.ERROR) == 3
+
+
+def test_only_a_kind_without_entries_is_refused_in_its_own_words(place):
+    with pytest.raises(ConfigError, match="has no entry of 'update', which --only names"):
+        subjects(Config(path=place / "x", scans=(ScanEntry(path="runs"),)), 1, ("update",))
+
+
+def test_a_file_behind_a_linked_folder_is_part_of_what_may_change(place):
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / "step_1.npz").write_bytes(b"1")
+    (place / "runs" / "linked").symlink_to(place / "elsewhere")
+    (place / "runs" / "linked" / "loop").symlink_to(place / "runs")
+
+    before = dict(_files([Path("runs")]))
+    (place / "elsewhere" / "step_1.npz").write_bytes(b"2")
+
+    assert {name for name, state in _files([Path("runs")]) if before[name] != state} == {
+        "runs/linked/step_1.npz"
+    }
+
+
+def test_a_large_file_that_got_its_old_time_back_has_changed(place):
+    file = place / "runs" / "step_300.npz"
+    file.write_bytes(b"1" * (WHOLE_BYTES + 1))
+    before, stat = _state(file), file.stat()
+
+    file.write_bytes(b"2" * (WHOLE_BYTES + 1))
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    assert _state(file) != before
 
 
 def test_bfloat16_is_judged_for_the_cards_of_the_configuration():

@@ -32,6 +32,8 @@ def _ignored(report: Report, console: Console) -> None:
     _more(len(report.ignored) - most, "finding", "ignored", console)
     for idle in report.idle_ignores[:most]:
         say(console, f"ignore {idle}: no finding fits it, it can go")
+    for idle in report.idle_allowances[:most]:
+        say(console, f"allow-unknown {idle}: nothing here is named so, it can go")
 
 
 def _skipped(report: Report, console: Console) -> None:

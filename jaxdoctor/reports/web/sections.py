@@ -131,6 +131,8 @@ def _left_out(report: Report) -> Markup:
         for one in report.ignored
     ]
     rows += [(path(idle), "ignore", "no finding fits it, it can go") for idle in report.idle_ignores]
+    unnamed = "nothing here is named so, it can go"
+    rows += [(path(idle), "allow-unknown", unnamed) for idle in report.idle_allowances]
     return table(("what", "how", "why"), rows, name="Left out")
 
 
