@@ -16,7 +16,7 @@ from jaxdoctor.models.contacts import geom_pairs
 from jaxdoctor.models.element_lines import ElementLines
 from jaxdoctor.models.inertia import felt_inertias
 from jaxdoctor.models.poses import start_pose
-from jaxdoctor.models.servos import SCALAR_JOINTS, servos
+from jaxdoctor.models.servos import SCALAR_JOINTS, servos, thrown
 
 LEAST_FRICTION = 0.01
 """Sliding friction below it makes MJX's and MuJoCo's solvers divide by next to nothing."""
@@ -37,6 +37,9 @@ MOST_LOOPS = 4
 """So many loops are softened one by one."""
 
 MORE_ITERATIONS = 4
+
+FARTHEST_THROW, USUAL_THROW = 0.5, 0.05
+"""Radians or metres that a motor moves its joint in one timestep: too far, and as far as will do."""
 
 PASSIVE = {
     "damping": ("dof_damping", "tendon_damping"),
@@ -75,6 +78,7 @@ def changes(model: Any, touched: Collection[int] | None = None) -> Iterator[Chan
     """
     yield from _feedback(model)
     yield from _gains(model)
+    yield from _forces(model)
     yield from _friction(model)
     yield from _cone(model)
     yield Change(name=f'timestep="{model.opt.timestep / 2:g}"', apply=_halve_timestep, halves_timestep=True)
@@ -138,6 +142,22 @@ def _gains(model: Any) -> Iterator[Change]:
 
     named = str(stiff[0].spot) if len(stiff) == 1 else f"{len(stiff)} servos"
     yield Change(name=f"kp and kv divided by {divisor:g} on {named}", apply=softer)
+
+
+def _forces(model: Any) -> Iterator[Change]:
+    """Of motors that throw their joint farther in one timestep than a timestep can tell."""
+    steps = thrown(model)
+    strong = [actuator for actuator, far in enumerate(steps) if far > FARTHEST_THROW]
+    if not strong:
+        return
+    divisor = rounded_up(max(steps) / USUAL_THROW)
+
+    def weaker(model: Any) -> None:
+        model.actuator_gear[strong] /= divisor
+
+    spot = ElementLines(model, "").at("actuator", strong[0])
+    named = str(spot) if len(strong) == 1 else f"{len(strong)} actuators"
+    yield Change(name=f"gear divided by {divisor:g} on {named}", apply=weaker)
 
 
 def _friction(model: Any) -> Iterator[Change]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxdoctor.facts.model import SelfDriven, Servo
 from jaxdoctor.models.element_lines import ElementLines
+from jaxdoctor.models.poses import start_pose
 
 FLAG = mujoco.mjtDisableBit
 
@@ -80,6 +81,44 @@ def _force_limited(model: Any, element: str) -> Any:
     if element == "joint":
         return model.jnt_actfrclimited
     return getattr(model, "tendon_actfrclimited", np.zeros(model.ntendon, bool))
+
+
+def thrown(model: Any) -> list[float]:
+    """How far each motor on a hinge or slide moves it in one timestep, by its full force; 0 for all others.
+
+    In radians or metres, at the start pose, while the other joints are free to give way.
+    """
+    state = mujoco.MjData(model)
+    state.qpos[:] = start_pose(model).qpos
+    mujoco.mj_fwdPosition(model, state)
+    solved = np.zeros((model.nv, model.nv))
+    if model.nv:
+        mujoco.mj_solveM(model, state, solved, np.eye(model.nv))
+    found = []
+    for actuator in range(model.nu):
+        joint = int(model.actuator_trnid[actuator, 0])
+        moves = (
+            model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
+            and model.actuator_gaintype[actuator] == mujoco.mjtGain.mjGAIN_FIXED
+            and model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE
+            and model.jnt_type[joint] in SCALAR_JOINTS
+            and not is_off(model, actuator)
+        )
+        dof = model.jnt_dofadr[joint] if moves else 0
+        yields = float(solved[dof, dof]) if moves else 0.0
+        found.append(_force(model, actuator) * yields * float(model.opt.timestep) ** 2)
+    return found
+
+
+def _force(model: Any, actuator: int) -> float:
+    """The largest on its joint: N or N m."""
+    asked = 1.0
+    if model.actuator_ctrllimited[actuator]:
+        asked = float(np.abs(model.actuator_ctrlrange[actuator]).max())
+    force = abs(float(model.actuator_gainprm[actuator, 0])) * asked
+    if model.actuator_forcelimited[actuator]:
+        force = min(force, float(np.abs(model.actuator_forcerange[actuator]).max()))
+    return force * abs(float(model.actuator_gear[actuator, 0]))
 
 
 def self_driven(model: Any, spots: ElementLines) -> Iterator[SelfDriven]:

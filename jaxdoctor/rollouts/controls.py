@@ -130,17 +130,44 @@ def read_controls(path: Path, model: Any) -> Controls:
     return Controls(origin=origin, ctrl=ctrl, qpos=qpos, qvel=qvel)
 
 
-def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+def read_actions(path: Path, size: int, name: str) -> Controls:
+    """The actions of a `.npy`, `.npz` or `.csv` file, as `--controls record:FILE.npz` keeps them.
+
+    Args:
+        path: the file.
+        size: the numbers of an action.
+        name: of the environment that is given them.
+
+    Raises:
+        UnreadableError: it is not such a file.
+        UsageError: an action has another size, or a value is not finite.
+    """
+    arrays = _arrays(path, (ACTION,))
+    if ACTION not in arrays:
+        raise UsageError(
+            f"{path} holds no array named {ACTION}",
+            hint=f"numpy.savez(path, {ACTION}=...), or --controls record:FILE.npz with a policy",
+        )
+    _check_finite(str(path), ACTION, arrays[ACTION])
+    actions = _shaped(str(path), ACTION, arrays[ACTION], (-1, size), of=name)
+    return Controls(origin=str(path), ctrl=actions)
+
+
+ACTION, CTRL = "action", "ctrl"
+"""The arrays with what drives: an environment, and a model."""
+
+
+def _arrays(path: Path, names: tuple[str, ...] = (CTRL, "qpos", "qvel")) -> dict[str, npt.NDArray[Any]]:
     suffix = path.suffix.lower()
     try:
         if suffix == ".csv":
-            return {"ctrl": _csv(path)}
+            return {names[0]: _csv(path)}
         if suffix == ".npy":
-            return {"ctrl": np.load(path, allow_pickle=False)}
+            return {names[0]: np.load(path, allow_pickle=False)}
         if suffix == ".npz":
             # NumPy leaves a file that it opened itself open when it is no zip.
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files if name in ("ctrl", "qpos", "qvel")}
+                return {name: archive[name] for name in archive.files if name in names}
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist", hint="name a .npy, .npz or .csv file") from None
     except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
@@ -177,7 +204,9 @@ def _check_finite(origin: str, name: str, array: npt.NDArray[Any]) -> None:
         )
 
 
-def _shaped(origin: str, name: str, array: npt.NDArray[Any], row: tuple[int, ...]) -> Floats:
+def _shaped(
+    origin: str, name: str, array: npt.NDArray[Any], row: tuple[int, ...], of: str = "this model"
+) -> Floats:
     """The array with a leading axis of sequences."""
     rank = len(row)
     fits = array.ndim in (rank, rank + 1) and array.shape[-1] == row[-1] and array.size >= bool(row[-1])
@@ -185,7 +214,7 @@ def _shaped(origin: str, name: str, array: npt.NDArray[Any], row: tuple[int, ...
         wanted = f"steps x {row[-1]}" if rank > 1 else str(row[-1])
         raise UsageError(
             f"{name} in {origin} has the shape {'x'.join(map(str, array.shape)) or 'of one number'}",
-            hint=f"this model wants {wanted}, or replays x {wanted}",
+            hint=f"{of} wants {wanted}, or replays x {wanted}",
         )
     values = np.asarray(array, np.float64)
     return values if values.ndim > rank else values[None]

@@ -148,3 +148,17 @@ def test_damping_and_stiffness_that_push_get_the_other_sign(field):
 def test_the_other_integrator_is_tried():
     assert 'integrator="implicitfast"' in names(compiled(arm(1)))
     assert 'integrator="Euler"' in names(compiled(arm(1), options='<option integrator="implicitfast"/>'))
+
+
+def test_a_motor_that_throws_its_joint_gets_less_gear():
+    def motor(gear, extra=""):
+        return f'<actuator><motor name="lift" joint="hinge0" gear="{gear}" {extra}/></actuator>'
+
+    strong = compiled(arm(1), after=motor(1e8))
+    change = named(strong, "gear divided by ")
+
+    assert change.name.endswith(" on actuator lift")
+    assert not [name for name in names(changed(strong, change)) if name.startswith("gear")]
+    held = motor(1e8, 'forcerange="-1e-8 1e-8"')
+    for healthy in (motor(0.1), held):
+        assert not [name for name in names(compiled(arm(1), after=healthy)) if name.startswith("gear")]

@@ -127,9 +127,14 @@ def _environment(entry: ProbeEntry) -> EnvironmentNamed | None:
         entry.model or "": entry.model is not None,
         "--scenario": entry.scenario is not None,
         entry.function or "": entry.function is not None,
-        "--controls": entry.controls is not None and kept_in(entry.controls) is None,
         "--engine warp": entry.engine != MJX,
     }
+    played = entry.controls is not None and kept_in(entry.controls) is None
+    if played and (entry.policy is not None or entry.network is not None):
+        raise UsageError(
+            f"both --controls {entry.controls} and --policy were given",
+            hint="leave --policy out to play the file's actions, or --controls to let the policy act",
+        )
     for option, given in alien.items():
         if given:
             raise UsageError(

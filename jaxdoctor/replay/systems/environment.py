@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from jaxdoctor.replay import mjx_model, recorded_model
 from jaxdoctor.replay.closed_loop import Begun, begun, closed_loop, loop_of, physics_in
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
+from jaxdoctor.replay.variations import opened
+from jaxdoctor.rollouts.controls import read_actions
 from jaxdoctor.rollouts.environments import Environment, make
 from jaxdoctor.rollouts.own_resets import resets_itself
 from jaxdoctor.rollouts.policy import Policy, Sizes, build_policy
@@ -53,17 +56,44 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
     _insist_on_step(closed_loop(made, policy, first), made.name)
     _insist_on_episodes(made)
     (folder / BEGUN).write_bytes(pickle.dumps(first))
+    if plan.controls is not None:
+        return _with_actions(made, first, plan), inspected(made, plan.seed)
     steps = plan.steps or max(LEAST_STEPS, int(np.ceil(LEAST_SECONDS / made.seconds - 1e-9)))
-    starts = {name: leaf for name, leaf in first.leaves.items() if name not in first.shared}
     recording = Recording(
-        starts=starts,
+        starts=_starts(first),
         ctrl=np.zeros((plan.replays, steps, 0)),
-        start=f"its own reset, with keys from seed {plan.seed}",
+        start=_start(plan),
         controls=f"{policy.name}, closed loop in {physics_in(made.engine)}",
         loop=loop_of(made, policy),
-        seconds=made.seconds if isinstance(made.model, mujoco.MjModel) else None,
+        seconds=_seconds(made),
     )
     return recording, inspected(made, plan.seed)
+
+
+def _with_actions(environment: Environment, first: Begun, plan: RecordPlan) -> Recording:
+    """The environment alone, given the actions of a file: no policy answers what it does."""
+    assert plan.controls is not None
+    size = 1 if environment.discrete else environment.action_size
+    given = read_actions(Path(plan.controls), size, environment.name)
+    return Recording(
+        starts=_starts(first),
+        ctrl=given.take(plan.replays, plan.steps),
+        start=_start(plan),
+        controls=f"the actions of {given.origin}",
+        seconds=_seconds(environment),
+    )
+
+
+def _starts(first: Begun) -> dict[str, Any]:
+    return {name: leaf for name, leaf in first.leaves.items() if name not in first.shared}
+
+
+def _start(plan: RecordPlan) -> str:
+    return f"its own reset, with keys from seed {plan.seed}"
+
+
+def _seconds(environment: Environment) -> float | None:
+    return environment.seconds if isinstance(environment.model, mujoco.MjModel) else None
 
 
 def _recorded_model(
@@ -85,7 +115,8 @@ def _load(plan: RecordPlan, folder: Path) -> Simulation:
         return mjx_model.simulation(made)
     first = pickle.loads((folder / BEGUN).read_bytes())  # noqa: S301 (our own worker wrote it)
     assert isinstance(first, Begun)
-    return closed_loop(made, _policy(plan, made), first)
+    loop = closed_loop(made, _policy(plan, made), first)
+    return loop if plan.controls is None else replace(opened(loop), driven=None, kept=None)
 
 
 def _twin(plan: RecordPlan, folder: Path) -> Twin | None:

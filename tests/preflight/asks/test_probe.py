@@ -37,7 +37,10 @@ def test_what_is_played_can_be_kept(tmp_path):
         (ProbeEntry(scenario="handd"), "scenario named 'handd'"),
         (ProbeEntry(controls="c.npy"), "no model"),
         (ProbeEntry(model="m.xml", controls="record:c.npy"), "kept in a .npz file"),
-        (ProbeEntry(env="brax:ant", controls="c.npz"), "both --env brax:ant and --controls"),
+        (
+            ProbeEntry(env="brax:ant", policy="runs/12", controls="c.npz"),
+            "both --controls c.npz and --policy",
+        ),
         (ProbeEntry(function="m:fn"), "without --args"),
         (ProbeEntry(model="m.xml", args="m:make"), "no function"),
         (ProbeEntry(function="m:fn", args="m:make", steps=9), "--steps is for a model"),

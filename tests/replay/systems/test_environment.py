@@ -1,5 +1,7 @@
 """An environment as a system: what is recorded, stepped in a closed loop, and refused."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,7 +31,7 @@ REPLAYS, STEPS = 4, 12
 def recorded(tmp_path):
     (tmp_path / "train.py").write_text(CODE)
 
-    def record(name):
+    def record(name, **more):
         plan = RecordPlan(
             model=f"--env {tmp_path}/train.py:{name}",
             controls=None,
@@ -38,6 +40,7 @@ def recorded(tmp_path):
             seed=0,
             policy=read_policy(None),
         )
+        plan = replace(plan, **more)
         system = system_of(plan.model)
         return plan, system, *system.record(plan, tmp_path, SILENT)
 
@@ -189,3 +192,23 @@ def test_a_weight_that_is_not_finite_is_the_policys(tmp_path):
 
     assert (told.part, told.surviving) == (Part.OUTPUT, REPLAYS)
     assert told.magnitude is not None, "from a finite observation"
+
+
+def test_the_actions_of_a_file_drive_the_environment_alone(recorded, tmp_path):
+    """As `--controls record:FILE.npz` keeps them: replays x steps x the numbers of an action."""
+    np.savez(tmp_path / "played.npz", action=np.ones((2, STEPS + 3, 1)), ctrl=np.zeros((2, 1, 9)))
+    plan, system, recording, _ = recorded("point", controls=str(tmp_path / "played.npz"))
+    simulation = system.load(plan, tmp_path)
+    (rollout,) = Ensemble(simulation, batch=REPLAYS, chunk=STEPS).roll_out(recording, [Lane()])
+
+    assert (simulation.driven, recording.loop, recording.steps) == (None, None, STEPS)
+    speed = np.diff(rollout.states["state.data"][:, :, 1], axis=0)
+    np.testing.assert_allclose(speed, 0.1, rtol=1e-5)
+
+
+def test_actions_of_another_size_are_one_clear_error(recorded, tmp_path):
+    np.save(tmp_path / "played.npy", np.ones((STEPS, 3)))
+
+    with pytest.raises(JaxdoctorError, match=r"action in .* has the shape 12x3") as caught:
+        recorded("point", controls=str(tmp_path / "played.npy"))
+    assert "point wants steps x 1" in caught.value.hint
