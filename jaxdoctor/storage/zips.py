@@ -103,13 +103,18 @@ def open_archive(region: Region, budget: Budget) -> Archive:
     """
     offset, size, count = _directory(region, budget)
     if size > LARGEST_DIRECTORY or count > MOST_MEMBERS:
-        raise HostileError(f"{region.path} has a directory of {count} members in {size} bytes")
+        raise HostileError(f"{region.path.name} has a directory of {count} members in {size} bytes")
     if offset + size > region.size:
-        raise CorruptError(f"{region.path} has its directory beyond its end")
+        raise CorruptError(f"{region.path.name} has its directory beyond its end")
     content = region.bytes(offset, size, budget)
+    with region.reading(budget) as read_at:
+        behind = read_at(offset + size, len(END))
+    if behind not in (END, END64):
+        # The end of an archive within the archive, whose places count from its own beginning.
+        raise TruncatedError(f"{region.path.name} is cut off: it ends before its zip directory")
     members = tuple(_members(content, region.path))
     if len(members) != count:
-        raise CorruptError(f"{region.path} lists {len(members)} members and announces {count}")
+        raise CorruptError(f"{region.path.name} lists {len(members)} members and announces {count}")
     _insist_apart(members, offset, region.path)
     return Archive(region, members, tuple(_escapes(members, region.path)))
 
@@ -122,7 +127,7 @@ def _directory(
     tail = region.bytes(region.size - wanted, wanted, budget)
     place = tail.rfind(END)
     if place < 0 or len(tail) - place < END_SIZE:
-        raise TruncatedError(f"{region.path} ends before its zip directory")
+        raise TruncatedError(f"{region.path.name} is cut off: it ends before its zip directory")
     count, size, offset = struct.unpack("<HII", tail[place + 10 : place + 20])
     if MAX32 not in (size, offset) and count != MAX16:
         return offset, size, count
@@ -138,7 +143,7 @@ def _directory64(region: Region, end: int, budget: Budget) -> tuple[int, int, in
     (place,) = struct.unpack("<Q", locator[8:16])
     record = region.part(place, END64_SIZE, "the zip64 directory").bytes(0, END64_SIZE, budget)
     if not record.startswith(END64):
-        raise CorruptError(f"{region.path} has no zip64 directory where it says")
+        raise CorruptError(f"{region.path.name} has no zip64 directory where it says")
     count, size, offset = struct.unpack("<QQQ", record[32:56])
     return offset, size, count
 
@@ -148,14 +153,14 @@ def _members(content: bytes, path: Path) -> Iterator[Member]:
     while place < len(content):
         entry = content[place : place + CENTRAL_SIZE]
         if len(entry) < CENTRAL_SIZE or not entry.startswith(CENTRAL):
-            raise CorruptError(f"{path} has a broken entry in its directory")
+            raise CorruptError(f"{path.name} has a broken entry in its directory")
         flags, method = struct.unpack("<HH", entry[8:12])
         crc, packed, size, name, extra, comment = struct.unpack("<IIIHHH", entry[16:34])
         (header,) = struct.unpack("<I", entry[42:46])
         begin = place + CENTRAL_SIZE
         place = begin + name + extra + comment
         if place > len(content):
-            raise CorruptError(f"{path} has a broken entry in its directory")
+            raise CorruptError(f"{path.name} has a broken entry in its directory")
         plain = Member(
             name=_decoded(content[begin : begin + name], "utf-8" if flags & UTF8 else "cp437"),
             method=method,
@@ -194,11 +199,11 @@ def _insist_apart(members: tuple[Member, ...], directory: int, path: Path) -> No
     """Overlapping members are how a small archive becomes petabytes (https://www.bamsoftware.com/hacks/zipbomb/)."""
     ordered = sorted(members, key=lambda member: member.header)
     if len({member.name for member in members}) != len(members):
-        raise HostileError(f"{path} names a member twice")
+        raise HostileError(f"{path.name} names a member twice")
     ends = [*(member.header for member in ordered[1:]), directory]
     for member, end in zip(ordered, ends, strict=True):
         if member.header + LOCAL_SIZE + member.packed > end:
-            raise HostileError(f"{path} has members that overlap, {member.name[:200]!r} and the next")
+            raise HostileError(f"{path.name} has members that overlap, {member.name[:200]!r} and the next")
 
 
 def _escapes(members: tuple[Member, ...], path: Path) -> Iterator[Fault]:

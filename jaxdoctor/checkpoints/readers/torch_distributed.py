@@ -7,6 +7,7 @@ from pathlib import Path
 from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.contents import Contents
+from jaxdoctor.storage.damage import UnfinishedError
 from jaxdoctor.storage.torch.distributed import is_distributed, read_distributed
 
 
@@ -17,6 +18,7 @@ def _read(path: Path, budget: Budget) -> Contents:
         metadata=group.metadata,
         bytes_total=group.bytes_total,
         faults=group.faults,
+        finished=not any(fault.kind == UnfinishedError.kind for fault in group.faults),
     )
 
 

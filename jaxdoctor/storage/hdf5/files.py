@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import zlib
 from collections.abc import Iterator
@@ -13,7 +14,14 @@ from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.leaf import Leaf, Values
 from jaxdoctor.storage.blobs import Region, memory_values
 from jaxdoctor.storage.budget import Budget
-from jaxdoctor.storage.damage import CorruptError, HostileError, UnsupportedError, noted
+from jaxdoctor.storage.damage import (
+    CorruptError,
+    DamagedError,
+    HostileError,
+    TruncatedError,
+    UnsupportedError,
+    noted,
+)
 from jaxdoctor.storage.elements import Element, element
 from jaxdoctor.storage.hdf5.outline import Dataset, Outline
 from jaxdoctor.storage.shapes import fits, shape
@@ -25,6 +33,9 @@ DEFLATE, SHUFFLE, CHECKSUM = 1, 2, 3
 """HDF5's numbers of the filters that are undone here; the last is four bytes behind each chunk."""
 
 CHECKSUM_SIZE = 4
+SHORT = re.compile(r"truncated file: eof = (\d{1,19}), .*stored_eof = (\d{1,19})")
+"""What the library says of a file that lost its end."""
+
 PATIENCE_SECONDS = 60.0
 
 OUTLINE: Task[[str, int, int], Outline] = Task("jaxdoctor.storage.hdf5.outline:outline", ours=True)
@@ -58,7 +69,15 @@ def _described(region: Region) -> Outline:
     except MissingExtraError as error:
         raise UnsupportedError(f"{error}", hint=error.hint) from error
     except (UnreadableError, WorkerError) as error:
-        raise CorruptError(f"HDF5's library cannot read it: {error}") from error
+        raise _damage(str(error)) from error
+
+
+def _damage(said: str) -> DamagedError:
+    """What the library says of a file; that it ends too early is said in our words."""
+    sizes = SHORT.search(said)
+    if sizes is None:
+        return CorruptError(f"HDF5's library cannot read it: {said}")
+    return TruncatedError(f"the HDF5 file has {int(sizes[1]):,} of its {int(sizes[2]):,} bytes")
 
 
 def _leaf(dataset: Dataset, region: Region, budget: Budget, prefix: str, faults: list[Fault]) -> Leaf:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxdoctor.facts.fault import Fault
+from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.blobs import Blob
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import DamagedError
@@ -140,12 +141,18 @@ def faults_of(stream: Stream, path: Path, what: str = "the pickle") -> list[Faul
             faults.append(
                 Fault(
                     kind=_kind_of_error(one),
-                    message=f"{what} breaks at byte {one.end}: {one.error}",
+                    message=_broken(what, one),
                     path=str(path),
                     evidence={"offset": one.end},
                 )
             )
     return [*faults, *_carried(stream, path, what), *_unknown(stream, path, what)]
+
+
+def _broken(what: str, one: Pickled) -> str:
+    if one.truncated and not one.limited:
+        return f"{what} is cut off after {counted(one.end, 'byte')}"
+    return f"{what} cannot be followed beyond byte {one.end}: {one.error}"
 
 
 def _kind_of_error(one: Pickled) -> str:

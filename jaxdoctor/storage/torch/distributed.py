@@ -19,6 +19,7 @@ from jaxdoctor.storage.damage import (
     DamagedError,
     HostileError,
     MissingError,
+    TruncatedError,
     UnfinishedError,
     noted,
 )
@@ -64,12 +65,15 @@ def read_distributed(folder: Path, budget: Budget, *, prefix: str = "") -> Torch
         for path in sorted(folder.glob("*.distcp")):
             group.bytes_total += size_of(path, root=folder)
         if not (folder / METADATA).exists():
-            raise UnfinishedError(f"{folder} has no {METADATA}, which is written last")
+            raise UnfinishedError(f"{folder.name} has no {METADATA}, which is written last")
+        insist_data(Candidate(folder / METADATA))
         region = whole_file(folder / METADATA, root=folder)
         group.bytes_total += region.size
         stream = read_stream(region, budget)
         group.faults += faults_of(stream, region.path)
         group.metadata["wanted_calls"] = wanted_calls(stream)
+        if any(fault.kind == TruncatedError.kind for fault in group.faults):
+            return group
         _add_leaves(_fields(stream.roots[0] if stream.roots else None), folder, prefix, budget, group)
     return group
 
@@ -104,6 +108,9 @@ class _Files:
         self.group = group
         self.regions: dict[str, Region | None] = {}
         self.missing: list[str] = []
+        self.cut: dict[str, list[tuple[str, int]]] = {}
+        """Of each file that ends too early: the values that lie beyond its end, and where these would end."""
+
         self.lost: set[str] = set()
         """Names of values of which a chunk lay in a file that is missing or damaged."""
 
@@ -123,7 +130,17 @@ class _Files:
         return self.regions[name]
 
     def note_missing(self) -> None:
-        """One error for all files that are not there."""
+        """One error for all files that are not there, and one for each that ends too early."""
+        for name, beyond in self.cut.items():
+            region = self.regions[name]
+            there = 0 if region is None else region.size
+            cut = TruncatedError(
+                f"{name} is cut off: it needs {max(end for _, end in beyond):,} bytes "
+                f"and {there:,} are there; "
+                f"{counted(len(beyond), 'value')} cannot be restored, the first is {beyond[0][0][:200]!r}",
+                evidence={"count": len(beyond), "first": beyond[0][0][:200]},
+            )
+            self.group.faults.append(cut.fault(path=str(self.folder / name)))
         if self.missing:
             error = MissingError(
                 f"{METADATA} names {counted(len(self.regions), 'file')}, of which "
@@ -140,12 +157,17 @@ def _chunks(stored: Table, files: _Files) -> dict[str, list[_Chunk]]:
     for index, place in stored:
         try:
             key, at = _fields(index), _fields(place)
-            region = files.region(str(at.get("relative_path")), str(key.get("fqn")))
+            file = str(at.get("relative_path"))
+            region = files.region(file, str(key.get("fqn")))
             if region is None:
                 continue
             offset, length = at.get("offset"), at.get("length")
             if type(offset) is not int or type(length) is not int:
                 raise CorruptError("a chunk is not placed by numbers")
+            if 0 <= offset <= offset + length > region.size:
+                files.cut.setdefault(file, []).append((str(key.get("fqn")), offset + length))
+                files.lost.add(str(key.get("fqn")))
+                continue
             chunk = _Chunk(region.part(offset, length, f"a chunk of {str(key.get('fqn'))[:200]!r}"))
             found.setdefault(str(key.get("fqn")), []).append(chunk)
         except DamagedError as error:

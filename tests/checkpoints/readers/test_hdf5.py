@@ -132,3 +132,40 @@ def test_damage_is_a_fault_or_nothing(happened, reader, writer, name, tmp_path_f
         writer(original)
     with damaged(original, happened) as path:
         insist_calm(reader.READER, path)
+
+
+def test_a_file_that_lost_its_end(tmp_path):
+    """Told from what the library says, with both sizes."""
+    path = write(tmp_path / "weights.h5")
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes()[: size // 2])
+
+    (fault,) = read(hdf5, path).faults
+
+    assert fault.kind == "truncated-file"
+    assert fault.message == f"the HDF5 file has {size // 2:,} of its {size:,} bytes"
+
+
+def test_a_model_of_keras_without_its_config(tmp_path):
+    path = tmp_path / "model.keras"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata.json", json.dumps({"keras_version": "3.8.0"}))
+        archive.writestr("model.weights.h5", b"")
+
+    faults = read(keras, path).faults
+
+    assert [fault.kind for fault in faults] == ["missing-file", "truncated-file"]
+    assert "config.json, from which the model is built" in faults[0].message
+    assert faults[1].message == "the member model.weights.h5 is empty"
+
+
+def test_a_model_of_keras_that_was_cut_off(tmp_path):
+    path = write_keras(tmp_path / "model.keras")
+    path.write_bytes(path.read_bytes()[:-200])
+
+    (fault,) = read(keras, path).faults
+
+    assert (fault.kind, fault.message) == (
+        "truncated-file",
+        "model.keras is cut off: it ends before its zip directory",
+    )

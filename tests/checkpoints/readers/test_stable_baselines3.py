@@ -5,6 +5,7 @@ import json
 import zipfile
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from jaxdoctor.checkpoints.readers import npz, torch
@@ -61,3 +62,44 @@ def test_damage_is_a_fault_or_nothing(happened):
     """Whatever happens to the bytes, reading ends calmly."""
     with damaged(FIXTURE, happened) as path:
         insist_calm(READER, path)
+
+
+def without(path, *names, emptied=()):
+    """The fixture without some members, and with others empty."""
+    with zipfile.ZipFile(FIXTURE) as source, zipfile.ZipFile(path, "w") as target:
+        for name in source.namelist():
+            if name not in names:
+                target.writestr(name, b"" if name in emptied else source.read(name))
+    return path
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.98])
+def test_a_zip_that_was_cut_off(tmp_path, share):
+    """It is known by its first member, also where a directory of a file within stands at its end."""
+    path = tmp_path / "rl_model_64_steps.zip"
+    content = FIXTURE.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+
+    (fault,) = read(path).faults
+
+    assert fault.kind == "truncated-file"
+    assert fault.message == "rl_model_64_steps.zip is cut off: it ends before its zip directory"
+
+
+@pytest.mark.parametrize("name", ["data", "policy.pth", "policy.optimizer.pth"])
+def test_a_member_that_is_missing_or_empty(tmp_path, name):
+    (missing,) = read(without(tmp_path / "missing.zip", name)).faults
+    (empty,) = read(without(tmp_path / "empty.zip", emptied=[name])).faults
+
+    assert missing.kind == "missing-file"
+    assert name in missing.message
+    assert (empty.kind, empty.message) == ("truncated-file", f"the member {name} is empty")
+
+
+def test_an_algorithm_without_an_optimizer(tmp_path):
+    """ARS of sb3-contrib moves its policy by itself."""
+    path = without(tmp_path / "ars.zip", "data", "policy.optimizer.pth")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("data", json.dumps({"n_delta": 8, "num_timesteps": 16}))
+
+    assert read(path).faults == ()
