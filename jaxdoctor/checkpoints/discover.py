@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from jaxdoctor.checkpoints.reader import READERS, Reader
-from jaxdoctor.checkpoints.run_folder import dangling_pointers, empty_saves
+from jaxdoctor.checkpoints.run_folder import dangling_pointers, empty_saves, lost_parts
 from jaxdoctor.checkpoints.unrecognized import is_unfinished_copy, unrecognized
 from jaxdoctor.errors import NothingExaminedError, UsageError
 from jaxdoctor.facts.fault import Fault
@@ -24,6 +24,9 @@ DEEPEST = 8
 
 MOST_ENTRIES = 200_000
 """Files and folders looked at under one name, against a folder that is the root of a disk."""
+
+KEPT_IN_PARTS = frozenset({"verl"})
+"""Formats of which a step keeps several checkpoints side by side: actor, critic, loader of data."""
 
 CLOUD = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
@@ -167,16 +170,23 @@ class _Walk:
     def _below(self, folder: Candidate, children: Sequence[Candidate], depth: int) -> Iterator[Found]:
         """What stands in a folder that is no checkpoint itself: the saves of a run, perhaps."""
         saves, empty = [], []
+        parts: dict[str, list[str]] = {}
+        ranked = False
         for child in children:
             held = told = False
             for one in self.at(child, depth + 1):
                 held, told = held or one.reader is not None, True
+                if one.reader is not None and child.is_folder and one.path != child.path:
+                    parts.setdefault(child.name, []).append(str(one.path.relative_to(child.path)))
+                    ranked = ranked or one.reader in KEPT_IN_PARTS
                 yield one
             if held:
                 saves.append(child.name)
             elif not told and _holds_nothing(child):
                 empty.append(child.name)
         wrong = [*dangling_pointers(folder, saves), *empty_saves(folder, empty, saves)]
+        if ranked:
+            wrong += lost_parts(folder, parts)
         for path, fault in wrong:
             yield Found(path=path, fault=fault)
 

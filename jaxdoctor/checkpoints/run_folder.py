@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.text import counted
 from jaxdoctor.storage.candidate import Candidate
+from jaxdoctor.storage.listed import are_missing
 from jaxdoctor.storage.placeholders import SAVE_AGAIN
 from jaxdoctor.storage.steps import WORDS, is_step_name, run_of, step_of
 from jaxdoctor.storage.torch.deepspeed import is_deepspeed
@@ -56,14 +57,20 @@ def _dangling(folder: Candidate, name: str, names: set[str], saves: Sequence[str
         linked = bool(saves) and LINKS.fullmatch(name) and not os.path.exists(path)  # noqa: PTH110
         return os.readlink(path) if linked else None  # noqa: PTH115
     content = folder.child(name).head[:LONGEST]
+    if name in {*NUMBERED, *NAMED} and saves and not content.strip(b"\0 \t\r\n"):
+        return "" if os.path.isfile(path) and not _is_deepspeed(folder, name, saves) else None  # noqa: PTH113
     if name in NUMBERED:
         return _numbered(content, NUMBERED[name], names)
     # What names a save of DeepSpeed is judged with the save.
-    if not saves or (name == "latest" and is_deepspeed(folder.child(saves[-1]))):
+    if not saves or _is_deepspeed(folder, name, saves):
         return None
     if name == TENSORFLOW:
         return _tensorflow(content, names)
     return _named(content, names) if name in NAMED else None
+
+
+def _is_deepspeed(folder: Candidate, name: str, saves: Sequence[str]) -> bool:
+    return name == "latest" and is_deepspeed(folder.child(saves[-1]))
 
 
 def _numbered(content: bytes, forms: Sequence[str], names: set[str]) -> str | None:
@@ -101,6 +108,14 @@ def _tensorflow(content: bytes, names: set[str]) -> str | None:
 def _fault(path: Path, target: str, saves: Sequence[str]) -> Fault:
     there = f"; {saves[-1]} is" if saves else ""
     verb = "leads to" if path.is_symlink() else "names"
+    if not target:
+        return Fault(
+            kind="pointer-dangling",
+            message=f"{path.name} is empty, so that no save is found by it",
+            path=str(path),
+            evidence={"there": list(saves[-20:])},
+            fix=f"copy it again, or write the name of {saves[-1]} into it once that is known to be whole",
+        )
     return Fault(
         kind="pointer-dangling",
         message=f"{path.name} {verb} {target[:200]}, which is not there{there}",
@@ -109,6 +124,33 @@ def _fault(path: Path, target: str, saves: Sequence[str]) -> Fault:
         fix=f"copy {target[:200]}"
         + (f", or name {saves[-1]} in its place once it is known to be whole" if saves else ""),
     )
+
+
+def lost_parts(folder: Candidate, held: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, Fault]]:
+    """Steps that lack a part which all steps before hold, such as the actor of verl beside its critic.
+
+    Args:
+        folder: the run's.
+        held: by the name of each step's folder, what of it is a checkpoint, relative to the step.
+    """
+    steps = sorted((name for name in held if is_step_name(name)), key=lambda name: step_of(Path(name)) or 0)
+    for index, name in enumerate(steps[1:], 1):
+        before = [set(held[step]) for step in steps[:index] if run_of(Path(step)) == run_of(Path(name))]
+        lost = sorted(set.intersection(*before) - set(held[name])) if before else []
+        if lost:
+            path = folder.path / name
+            them = "it" if len(lost) == 1 else "them"
+            message = f"{are_missing(lost)} from {name}; {steps[index - 1]} has {them}"
+            yield (
+                path,
+                Fault(
+                    kind="missing-file",
+                    message=message,
+                    path=str(path),
+                    evidence={"missing": lost[:20]},
+                    fix=f"copy {them} too, or restore {steps[index - 1]}",
+                ),
+            )
 
 
 def empty_saves(

@@ -136,3 +136,30 @@ def test_a_file_of_a_save_that_is_empty(tmp_path, names, empty, told):
     (tmp_path / empty).touch()
 
     assert found(tmp_path) == ([("truncated-file", empty)] if told else [])
+
+
+def test_an_actor_that_the_steps_before_have(tmp_path):
+    """A step of verl without its actor, or with a folder of that name in which nothing is."""
+    for step in (20, 40, 60):
+        for part in ("actor", "critic"):
+            shutil.copytree(RANKS, tmp_path / f"global_step_{step}" / part)
+    assert found(tmp_path) == []
+
+    shutil.rmtree(tmp_path / "global_step_20" / "actor")
+    assert found(tmp_path) == [], "an old actor may be deleted to save space"
+
+    shutil.copytree(RANKS, tmp_path / "global_step_20" / "actor")
+    shutil.rmtree(tmp_path / "global_step_60" / "actor")
+    assert found(tmp_path) == [("missing-file", "global_step_60")]
+
+
+@pytest.mark.parametrize("pointer", ["latest", "last_checkpoint", "latest_checkpointed_iteration.txt"])
+def test_a_file_that_names_nothing(tmp_path, pointer):
+    run = run_of_npz(tmp_path, "step_10.npz", "step_20.npz")
+    (run / pointer).write_text("\n")
+
+    (finding,) = scan([run], Options()).findings
+
+    assert finding.name == "pointer-dangling"
+    assert "is empty" in finding.message
+    assert "step_20.npz" in finding.fix

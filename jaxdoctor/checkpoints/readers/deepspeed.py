@@ -8,8 +8,14 @@ from jaxdoctor.checkpoints.reader import Reader
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
-from jaxdoctor.storage.damage import MissingError
-from jaxdoctor.storage.torch.deepspeed import LATEST, NAME, dangling_tag, is_deepspeed, read_deepspeed
+from jaxdoctor.storage.torch.deepspeed import (
+    LATEST,
+    NAME,
+    dangling,
+    dangling_tag,
+    is_deepspeed,
+    read_deepspeed,
+)
 
 MARK = "zero_to_fp32.py"
 """What DeepSpeed puts beside `latest`, so that no other program's file of that name is meant."""
@@ -28,8 +34,7 @@ def _lost(found: Candidate) -> bool:
 
 def _read(path: Path, budget: Budget) -> Contents:
     if not is_deepspeed(Candidate(path)):
-        tag = dangling_tag(path)
-        fault = MissingError(f"{LATEST} names {tag}, which is not there").fault(path=str(path / LATEST))
+        fault = dangling(dangling_tag(path) or "").fault(path=str(path / LATEST))
         return Contents(faults=(fault,), bytes_total=0)
     save = read_deepspeed(path, budget)
     return Contents(

@@ -18,7 +18,7 @@ from jaxdoctor.storage.torch.files import TorchFile
 from jaxdoctor.storage.torch.ranks import MOST_RANKS, RESTORE, read_ranks
 
 RANK = re.compile(r"mp_rank_(\d{1,6})(?:_(\d{1,6}))?")
-FILE = "model_optim_rng.pt"
+FILE, OPTIMIZER = "model_optim_rng.pt", "distrib_optim.pt"
 
 
 def _recognizes(found: Candidate) -> bool:
@@ -33,7 +33,9 @@ def _read(path: Path, budget: Budget) -> Contents:
         found.faults += group.faults
         found.bytes_total += group.bytes_total
         found.root = group.root if found.root is None else found.root
-    found.faults += [error.fault(path=str(path)) for error in _missing_ranks(found.root, _stages(path))]
+    stages = _stages(path)
+    for error in (*_missing_ranks(found.root, stages), *_missing_optimizers(found.root, stages)):
+        found.faults.append(error.fault(path=str(path)))
     step = found.root.get("iteration") if isinstance(found.root, Table) else None
     return Contents(
         leaves=found.leaves,
@@ -46,9 +48,8 @@ def _read(path: Path, budget: Budget) -> Contents:
 
 def _missing_ranks(root: Any, stages: Mapping[int, Mapping[int, Path]]) -> Iterator[MissingError]:
     """Ranks that the saved arguments name and that are not there, beyond those within the highest number."""
-    arguments = root.get("args") if isinstance(root, Table) else None
-    state = arguments.state if isinstance(arguments, Made) else None
-    if not isinstance(state, Table):
+    state = _arguments(root)
+    if state is None:
         return
     tensor, pipeline = state.get("tensor_model_parallel_size"), state.get("pipeline_model_parallel_size")
     if not isinstance(tensor, int) or not 0 < tensor < MOST_RANKS:
@@ -65,6 +66,28 @@ def _missing_ranks(root: Any, stages: Mapping[int, Mapping[int, Path]]) -> Itera
         yield MissingError(
             f"{are_missing(lacking)}, of {tensor} tensor and {pipeline} pipeline ranks", hint=RESTORE
         )
+
+
+def _missing_optimizers(root: Any, stages: Mapping[int, Mapping[int, Path]]) -> Iterator[MissingError]:
+    """Ranks without the distributed optimizer's file, where another has it or the arguments ask for it."""
+    folders = [file.parent for stage in sorted(stages) for _, file in sorted(stages[stage].items())]
+    lacking = [folder.name for folder in folders if not (folder / OPTIMIZER).is_file()]
+    state = _arguments(root)
+    asked = state is not None and state.get("use_distributed_optimizer") is True
+    left_out = state is not None and state.get("no_save_optim") is True
+    if lacking and (len(lacking) < len(folders) or (asked and not left_out)):
+        yield MissingError(
+            f"{are_missing([f'{name}/{OPTIMIZER}' for name in lacking])}, of {len(folders)} ranks",
+            hint=RESTORE,
+            evidence={"missing": lacking[:20]},
+        )
+
+
+def _arguments(root: Any) -> Table | None:
+    """The arguments of the training, as the first rank saved them."""
+    arguments = root.get("args") if isinstance(root, Table) else None
+    state = arguments.state if isinstance(arguments, Made) else None
+    return state if isinstance(state, Table) else None
 
 
 def _stages(path: Path) -> dict[int, dict[int, Path]]:

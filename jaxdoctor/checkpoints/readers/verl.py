@@ -53,6 +53,7 @@ def _missing_kinds(kinds: set[str]) -> Iterator[MissingError]:
         yield MissingError(
             "it holds model and extra_state of the ranks, and no optim",
             hint="copy it too; resumed without it, training begins with a new optimizer",
+            evidence={"missing_kind": "optim"},
         )
 
 

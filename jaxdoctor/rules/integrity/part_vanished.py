@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from jaxdoctor.facts.checkpoint import Checkpoint
+from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.text import counted
@@ -48,12 +49,18 @@ def part_vanished(series: Series) -> Hits:
             for name in before.parts
             if name not in after.parts
             and _is_lost(name, after, with_parts)
-            and not any(name in fault.message for fault in after.faults_of("missing-file"))
+            and not any(_tells(fault, name) for fault in after.faults_of("missing-file"))
         ]
         # Where names are new as well, the layout was changed, and nothing was lost.
         added = [name for name in after.parts if name not in before.parts]
         if lost and not added and _same_shapes(before, after):
             yield _hit(before, after, lost)
+
+
+def _tells(fault: Fault, name: str) -> bool:
+    """Whether the reader missed the part as well, by its name or by what kind it is of."""
+    kind = fault.evidence.get("missing_kind")
+    return name in fault.message or (isinstance(kind, str) and kind in name)
 
 
 def _is_lost(name: str, here: Checkpoint, saved: list[Checkpoint]) -> bool:

@@ -12,6 +12,7 @@ from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import MissingError
 from jaxdoctor.storage.listed import are_missing
 from jaxdoctor.storage.pickles.parts import Table
+from jaxdoctor.storage.steps import step_of
 from jaxdoctor.storage.torch.files import TorchFile
 from jaxdoctor.storage.torch.ranks import MOST_RANKS, RESTORE, read_ranks
 
@@ -38,7 +39,7 @@ def is_deepspeed(folder: Candidate) -> bool:
 
 
 def dangling_tag(folder: Path) -> str | None:
-    """The tag that a file `latest` names and that is not there."""
+    """The tag that a file `latest` names and that is not there; empty: the file names none."""
     latest = folder / LATEST
     try:
         if not latest.is_file() or latest.stat().st_size > LONGEST_TAG:
@@ -46,9 +47,17 @@ def dangling_tag(folder: Path) -> str | None:
         tag = latest.read_text(errors="replace").strip()
     except OSError:
         return None
-    if not re.fullmatch(r"[\w.-]{1,128}", tag) or (folder / tag).exists():
+    if not re.fullmatch(r"[\w.-]{0,128}", tag) or (tag and (folder / tag).exists()):
         return None
     return tag
+
+
+def dangling(tag: str, there: str | None = None) -> MissingError:
+    """The error of a `latest` that names the tag; `there`: a save that could be named."""
+    name = f", or write {there} into {LATEST} once it is known to be whole" if there else ""
+    if not tag:
+        return MissingError(f"{LATEST} is empty, so that no save is found by it", hint=f"copy it again{name}")
+    return MissingError(f"{LATEST} names {tag}, which is not there", hint=f"copy {tag} too{name}")
 
 
 def read_deepspeed(folder: Path, budget: Budget, *, prefix: str = "") -> Save:
@@ -68,9 +77,17 @@ def read_deepspeed(folder: Path, budget: Budget, *, prefix: str = "") -> Save:
     save.group.faults += [error.fault(path=str(folder)) for error in _missing_states(_groups(folder), root)]
     tag = dangling_tag(folder.parent)
     if tag is not None:
-        error = MissingError(f"{folder.parent / LATEST} names {tag}, which is not there")
+        error = dangling(tag, _newest(folder))
         save.group.faults.append(error.fault(path=str(folder.parent / LATEST)))
     return save
+
+
+def _newest(folder: Path) -> str:
+    """The name of the last save beside this one."""
+    beside = [
+        name for name in Candidate(folder.parent).folders if is_deepspeed(Candidate(folder.parent / name))
+    ]
+    return max(beside, key=lambda name: step_of(Path(name)) or 0, default=folder.name)
 
 
 def _missing_states(groups: Iterable[tuple[str, int]], root: object) -> Iterator[MissingError]:
@@ -85,6 +102,7 @@ def _missing_states(groups: Iterable[tuple[str, int]], root: object) -> Iterator
         yield MissingError(
             "it holds no optimizer states, and its model states say that ZeRO wrote them beside",
             hint="copy them too; resumed without them, training begins with a new optimizer",
+            evidence={"missing_kind": "optim_states"},
         )
     world = root.get("mp_world_size") if isinstance(root, Table) else None
     present = {model for kind, model in groups if kind == "model_states"}

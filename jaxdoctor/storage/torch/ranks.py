@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.damage import MissingError
+from jaxdoctor.storage.listed import are_missing
 from jaxdoctor.storage.torch.files import TorchFile, read_torch_file
 
 MOST_LISTED = 20
+RANKED = re.compile(r"(?P<before>rank_)(?P<number>\d+)")
 MOST_RANKS = 100_000
 RESTORE = "copy the files of these ranks, or restore an older step: its process died while it saved"
 
@@ -56,9 +59,25 @@ def _missing(files: Mapping[int, Path], world: int | None) -> list[Fault]:
     absent = [rank for rank in range(count) if rank not in files]
     if not absent:
         return []
-    listed = ", ".join(map(str, absent[:MOST_LISTED]))
-    error = MissingError(f"of {count} ranks, {len(absent)} left no file: {listed}", hint=RESTORE)
+    names = [_renamed(files, rank) for rank in absent]
+    error = MissingError(
+        f"{are_missing(names)}, of {count} ranks",
+        hint=RESTORE,
+        evidence={"missing": names[:MOST_LISTED], "ranks": absent[:MOST_LISTED]},
+    )
     return [error.fault(path=str(folder))]
+
+
+def _renamed(files: Mapping[int, Path], rank: int) -> str:
+    """What the file of a rank is called, told from that of another: the rank is a number in its path."""
+    known, path = next(iter(files.items()))
+    name = path.name if RANKED.search(path.name) else f"{path.parent.name}/{path.name}"
+
+    def other(found: re.Match[str]) -> str:
+        number = found["number"]
+        return f"{found['before']}{rank:0{len(number)}d}" if int(number) == known else found[0]
+
+    return RANKED.sub(other, name, count=1)
 
 
 def _compared(path: str, leaves: dict[int, Leaf], files: Mapping[int, Path], prefix: str) -> list[Fault]:

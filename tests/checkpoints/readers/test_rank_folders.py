@@ -277,3 +277,64 @@ def test_damage_to_megatron_is_a_fault_or_nothing(happened, tmp_path_factory):
         write_megatron(folder)
     with damaged(folder, happened) as path:
         insist_calm(megatron.READER, path)
+
+
+def test_torch_distributed_with_a_file_that_is_cut_off(tmp_path):
+    """One error for the file, however many values lie beyond its end."""
+    folder = shutil.copytree(DISTRIBUTED, tmp_path / "cut")
+    for path in folder.glob("*.distcp"):
+        path.write_bytes(path.read_bytes()[:100])
+
+    faults = read(torch_distributed, folder).faults
+
+    assert {fault.kind for fault in faults} == {"truncated-file"}
+    assert len(faults) == len(list(folder.glob("*.distcp")))
+    assert all("is cut off: it needs" in fault.message for fault in faults)
+
+
+@pytest.mark.parametrize("kept", [0, 300])
+def test_the_metadata_of_torch_distributed_cut_off(tmp_path, kept):
+    folder = shutil.copytree(DISTRIBUTED, tmp_path / "cut")
+    metadata = folder / ".metadata"
+    metadata.write_bytes(metadata.read_bytes()[:kept])
+
+    assert kinds(read(torch_distributed, folder)) == ["truncated-file"]
+
+
+def test_an_empty_latest_of_deepspeed(tmp_path):
+    folder = shutil.copytree(ZERO / "global_step10", tmp_path / "global_step10")
+    (tmp_path / "latest").write_text("")
+
+    (fault,) = read(deepspeed, folder).faults
+
+    assert (fault.kind, fault.message) == (
+        "missing-file",
+        "latest is empty, so that no save is found by it",
+    )
+    assert "global_step10" in fault.fix
+
+
+@pytest.mark.parametrize(
+    ("with_optimizer", "arguments", "missing"),
+    [
+        ((0, 1), {}, None),
+        ((), {}, None),
+        ((0,), {}, "mp_rank_01/distrib_optim.pt is missing, of 2 ranks"),
+        ((), {"use_distributed_optimizer": True}, "distrib_optim.pt are missing, of 2 ranks"),
+        ((), {"use_distributed_optimizer": True, "no_save_optim": True}, None),
+    ],
+)
+def test_the_distributed_optimizer_of_megatron(tmp_path, with_optimizer, arguments, missing):
+    run = tmp_path / "iter_0000100"
+    for rank in range(2):
+        folder = run / f"mp_rank_{rank:02d}"
+        folder.mkdir(parents=True)
+        state = {"iteration": 100, "args": argparse.Namespace(tensor_model_parallel_size=2, **arguments)}
+        (folder / "model_optim_rng.pt").write_bytes(pickle.dumps(state))
+        if rank in with_optimizer:
+            (folder / "distrib_optim.pt").write_bytes(pickle.dumps({}))
+
+    found = [fault.message for fault in read(megatron, run).faults if fault.kind == "missing-file"]
+
+    assert len(found) == (missing is not None)
+    assert all(message.endswith(missing or "") for message in found)
