@@ -42,6 +42,16 @@ ACCELERATE_PART = re.compile(
 """The rest of what `Accelerator.save_state` writes:
 https://github.com/huggingface/accelerate/blob/main/src/accelerate/checkpointing.py"""
 
+
+def parts_of(names: AbstractSet[str]) -> list[str]:
+    """What every save of a run has when its first has it, of what `missing_parts` cannot know of one alone.
+
+    A scheduler counts only beside its optimizer: a run may keep neither.
+    """
+    parts = sorted(names & {CONFIG, ARGUMENTS})
+    return parts if "optimizer.pt" in names and "scheduler.pt" not in names else [*parts, "scheduler.pt"]
+
+
 LOST_OPTIMIZER = "restore an older step; resumed from this one, training begins with a new optimizer"
 
 
@@ -68,16 +78,17 @@ def _index_and_shards(names: AbstractSet[str]) -> Iterator[MissingError]:
 
 
 def _without_index(shards: Numbered) -> Iterator[MissingError]:
-    if shards.missing:
-        yield MissingError(
-            f"{are_missing(shards.missing)}, of {len(shards.present) + len(shards.missing)} shards",
-            hint="copy or download the shards that lack, and the index",
-            evidence={"missing": list(shards.missing[:20])},
-        )
     first = shards.present[0]
     stem = first[: first.rindex("-", 0, first.rindex("-of-"))]
     index = f"{stem}{first[first.rindex('.') :]}.index.json"
-    if len(shards.present) + len(shards.missing) > 1:
+    count = len(shards.present) + len(shards.missing)
+    if shards.missing:
+        yield MissingError(
+            f"{are_missing(shards.missing)}, of {count} shards, and so is {index}",
+            hint="copy or download them too",
+            evidence={"missing": [*shards.missing[:20], index]},
+        )
+    elif count > 1:
         yield MissingError(
             f"{index} is missing, without which the shards cannot be put together",
             hint="copy it, or write it anew from the headers of the shards",
@@ -105,6 +116,9 @@ def _elsewhere(names: AbstractSet[str]) -> bool:
 
 def _weights(names: AbstractSet[str]) -> Iterator[MissingError]:
     saved = sorted(names & {"optimizer.pt", "scheduler.pt"} | {n for n in names if RANDOM.fullmatch(n)})
+    if any(map(ACCELERATE.fullmatch, names)) and all(map(ACCELERATE_PART.fullmatch, names)):
+        # Where nothing else lies beside them: a hook may save the weights under any name.
+        saved = sorted(names)
     if saved and not any(map(is_weights, names)) and not _elsewhere(names):
         yield MissingError(
             f"it holds {listed(saved)} of a training and no weights",

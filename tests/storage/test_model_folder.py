@@ -10,6 +10,7 @@ TRAINER = {
 }  # fmt: skip
 SHARDS = {f"model-{k:05d}-of-00003.safetensors" for k in (1, 2, 3)}
 INDEX = "model.safetensors.index.json"
+ACCELERATE = {"random_states_0.pkl", "optimizer.bin", "scheduler.bin"}
 
 
 @pytest.mark.parametrize(
@@ -25,8 +26,10 @@ INDEX = "model.safetensors.index.json"
         {"adapter_config.json", "adapter_model.safetensors"},
         {INDEX, *SHARDS, "random_states_0.pkl", "optimizer.bin", "scheduler.bin"},
         {f"rng_state_{k}.pth" for k in range(4)} | TRAINER - {"rng_state.pth"},
+        ACCELERATE | {"pytorch_model"},
+        ACCELERATE | {"learned_embeds.pt"},
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_whole_folders_lack_nothing(names):
     """Of a Trainer, with the model alone, under DeepSpeed, FSDP and accelerate; of models and adapters."""
@@ -46,12 +49,13 @@ def test_whole_folders_lack_nothing(names):
         ({"config.json", *SHARDS}, [f"{INDEX} is missing"]),
         (
             {"config.json", *SHARDS} - {"model-00002-of-00003.safetensors"},
-            ["model-00002-of-00003.safetensors is missing, of 3 shards", f"{INDEX} is missing"],
+            [f"model-00002-of-00003.safetensors is missing, of 3 shards, and so is {INDEX}"],
         ),
         (
             {"config.json", "pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"},
             ["pytorch_model.bin.index.json is missing"],
         ),
+        (ACCELERATE, ["optimizer.bin, random_states_0.pkl, scheduler.bin of a training and no weights"]),
         ({f"rng_state_{k}.pth" for k in (0, 1, 3)} | TRAINER, ["rng_state_2.pth is missing, of 4 processes"]),
     ],
 )

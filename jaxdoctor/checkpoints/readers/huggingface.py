@@ -35,6 +35,7 @@ from jaxdoctor.storage.model_folder import (
     STATE,
     is_weights,
     missing_parts,
+    parts_of,
 )
 from jaxdoctor.storage.safetensors import Tensors, read_sharded, read_tensors
 from jaxdoctor.storage.torch.deepspeed import is_deepspeed, read_deepspeed
@@ -98,6 +99,7 @@ def _read(path: Path, budget: Budget) -> Contents:
         leaves=found.leaves,
         metadata=found.metadata,
         step=step if isinstance(step, int) else None,
+        parts=parts_of(names),
         bytes_total=_bytes(path),
         faults=found.faults,
     )
