@@ -7,6 +7,9 @@ from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.text import counted
 from jaxdoctor.rules.rule import Hits, rule
 
+NOT_NUMBERS = "its elements are "
+"""How a reader begins the reason of a type that is none of numbers: text, dates, records."""
+
 
 @rule("JD337", Severity.NOTE)
 def unsupported_leaf(checkpoint: Checkpoint) -> Hits:
@@ -44,8 +47,14 @@ def unsupported_leaf(checkpoint: Checkpoint) -> Hits:
     for leaf in checkpoint.leaves:
         if leaf.unsupported and leaf.path not in named:
             reasons.setdefault(leaf.unsupported, []).append(leaf.path)
-    for reason, leaves in reasons.items():
+    types = [reason for reason in reasons if reason.startswith(NOT_NUMBERS)]
+    others = [leaf for reason in types[1:] for leaf in reasons.pop(reason)]
+    for reason, of_it in reasons.items():
+        leaves = of_it
         more = f"; so it is with {counted(len(leaves) - 1, 'other leaf', 'other leaves')}"
+        if reason in types and others:
+            leaves = [*of_it, *others]
+            more = f"; {counted(len(leaves) - 1, 'other leaf holds', 'other leaves hold')} no numbers either"
         yield Hit(
             location=Location(path=checkpoint.path, leaf=leaves[0] or None, step=checkpoint.step),
             message=reason + (more if len(leaves) > 1 else ""),

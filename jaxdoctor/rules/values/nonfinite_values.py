@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from jaxdoctor.facts.checkpoint import Checkpoint
@@ -16,6 +17,8 @@ FLOATS = frozenset({"float", "complex"})
 FEWEST_TOGETHER = 4
 NEARLY_ALL = 0.8
 """Where this share of all arrays holds NaN, one cause ruined them together."""
+
+SPACE = re.compile(r"(?:single_)?(?:observation|action)_space(?:_dict)?")
 
 STARTS_AT_INFINITY = {Role.OPTIMIZER, Role.METRIC, Role.OTHER}
 """Roles of which a single number may be infinite before it was first computed: Optax's line searches start
@@ -32,7 +35,8 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
     one when all of the leaf was looked at. Where all arrays of a checkpoint, or nearly all, hold NaN, they
     are one finding with their numbers by role. Infinities that are meant are notes: attention masks and
     biases that hold nothing but zeros and minus infinity, bounds, the best metric so far, and single
-    numbers of an optimizer, as the fresh state of a line search has them. So is everything in files of
+    numbers of an optimizer, as the fresh state of a line search has them. The bounds of a Gym space and
+    what Lightning's callbacks keep are not mentioned. So is everything in files of
     tables: arrays of 64 bits alone, without a name that networks have, a count or a step.
 
     ## Why it matters
@@ -60,7 +64,10 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
     ill = [
         (leaf, leaf.statistics)
         for leaf in checkpoint.leaves
-        if leaf.statistics is not None and leaf.statistics.nonfinite and not leaf.statistics.byte_swapped
+        if leaf.statistics is not None
+        and leaf.statistics.nonfinite
+        and not leaf.statistics.byte_swapped
+        and not (_is_never_finite(leaf) and not leaf.statistics.nan)
     ]
     read = [leaf for leaf in checkpoint.leaves if leaf.statistics is not None and leaf.type.kind in FLOATS]
     own = [leaf for leaf, _ in ill if leaf.foreign is None]
@@ -70,6 +77,11 @@ def nonfinite_values(checkpoint: Checkpoint) -> Hits:
         return
     for leaf, seen in ill:
         yield _hit(checkpoint, leaf, seen)
+
+
+def _is_never_finite(leaf: Leaf) -> bool:
+    """Whether infinities in it say nothing: bounds of a Gym space, and what Lightning's callbacks keep."""
+    return bool(leaf.names) and (leaf.names[0] == "callbacks" or any(map(SPACE.fullmatch, leaf.names[:-1])))
 
 
 def _all_at_once(checkpoint: Checkpoint, ill: Sequence[tuple[Leaf, Statistics]], read: Sequence[Leaf]) -> Hit:

@@ -38,3 +38,16 @@ def test_a_leaf_that_another_fault_names_is_not_told_twice():
     saved = checkpoint(leaf("w", unsupported="the array is named and not stored"), faults=(fault,))
 
     assert not judged(unsupported_leaf, saved)
+
+
+def test_types_without_numbers_are_one_note():
+    """Text, dates and records of one file, however many types they have."""
+    types = ("<U2", "<M8[D]", "<U7", "<U2")
+    leaves = [
+        leaf(f"column_{n}", "unknown", unsupported=f"its elements are {t}") for n, t in enumerate(types)
+    ]
+
+    (finding,) = judged(unsupported_leaf, checkpoint(*leaves))
+
+    assert finding.message == "its elements are <U2; 3 other leaves hold no numbers either"
+    assert finding.evidence["count"] == 4

@@ -86,3 +86,12 @@ def test_tables_hold_what_is_not_finite_on_purpose():
     (finding,) = judged(nonfinite_values, saved)
 
     assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    "path", ["observation_space/low", "data/action_space/high", "callbacks/Early{}/best"]
+)
+def test_bounds_and_the_bookkeeping_of_callbacks_are_not_mentioned(path):
+    """Infinity is how a space without bounds is stored; NaN there is still told."""
+    assert not judged(nonfinite_values, values(path, (4,), "other", positive_infinity=2))
+    assert judged(nonfinite_values, values(path, (4,), "other", nan=1))
