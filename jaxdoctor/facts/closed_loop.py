@@ -104,13 +104,16 @@ MJX = "MJX"
 WARP = "MuJoCo Warp"
 """The engine that no precision of JAX reaches."""
 
+OWN = "its own"
+"""The environment computes its physics itself."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedLoop:
     """A policy and the environment that it drives."""
 
     engine: str
-    """What stepped the physics: "MJX", "MuJoCo Warp", "Brax generalized", "its own"."""
+    """What stepped the physics: "MJX", "MuJoCo Warp", "Brax generalized", or `OWN`."""
 
     policy: str
     trained: bool
@@ -138,3 +141,8 @@ class ClosedLoop:
     """At what is delivered; None: it was not looked at."""
 
     open_loop: tuple[OpenLoop, ...] = ()
+
+    @property
+    def physics(self) -> str:
+        """Where the physics runs: "MJX", or "physics of its own"."""
+        return "physics of its own" if self.engine == OWN else self.engine

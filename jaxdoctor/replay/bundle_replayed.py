@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import jax
 import mujoco
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from jaxdoctor.facts.bundle_replay import BundleRun
 from jaxdoctor.replay.against_c import take
 from jaxdoctor.replay.bundle_loaded import load
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
+from jaxdoctor.replay.float64 import insist_on_float64
 from jaxdoctor.replay.judge import HORIZON_TOLERANCE, always_nonfinite
 from jaxdoctor.replay.plan import Lane, ReplayPlan
 from jaxdoctor.replay.sweep import lane_of
@@ -39,6 +41,7 @@ def replay_in_jax(folder: str, plan: ReplayPlan, *, progress: Progress) -> tuple
 
     Raises:
         UsageError, UnreadableError, UnsupportedModelError: the bundle cannot be replayed here.
+        NothingExaminedError: this is to be float64, and the step fixes something narrower.
     """
     loaded = load(folder, plan, progress)
     failure = loaded.bundle.failure
@@ -52,6 +55,8 @@ def replay_in_jax(folder: str, plan: ReplayPlan, *, progress: Progress) -> tuple
         all_products=plan.all_products,
         chunk=min(CHUNK_STEPS, recording.steps),
     )
+    if not plan.precisions and jax.config.values["jax_enable_x64"]:
+        insist_on_float64(ensemble.simulation, ensemble.program.returns, steps=recording.steps)
     progress.stage("compiling the step")
     ensemble.compile()
     progress.stage("replaying the bundle", recording.steps)

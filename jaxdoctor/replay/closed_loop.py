@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxdoctor.facts.closed_loop import ClosedLoop
+from jaxdoctor.facts.closed_loop import OWN, ClosedLoop
 from jaxdoctor.replay.fields import floating_leaves, leaf_names, replaced
 from jaxdoctor.replay.system import Driven, Simulation
 from jaxdoctor.replay.systems.mjx import PIPELINE
@@ -102,7 +102,8 @@ def until_over(now: dict[str, Any], after: dict[str, Any], shared: Sequence[str]
     """
     before = dict(zip(leaf_names(now), jax.tree.leaves(now), strict=True))
     held = {
-        name: jnp.where(now[DONE], before[name], leaf)
+        # In the dtype of the step: with x64 the first state may be wider than what a step makes of it.
+        name: jnp.where(now[DONE], before[name].astype(leaf.dtype), leaf)
         for name, leaf in zip(leaf_names(after), jax.tree.leaves(after), strict=True)
         if name not in shared and name in before and before[name].shape == leaf.shape
     }
@@ -171,7 +172,8 @@ def _described(
         (name for tail in ("qpos", "q") for name in of_physics if name == f"{physics}.{tail}"),
         next((name for name in floating if name.startswith(NEXT)), floating[0]),
     )
-    state = [f"{physics}.{tail}" for tail in ("qpos", "qvel", "act", "q", "qd.vel", "qd.ang", "qd")]
+    tails = ("qpos", "qvel", "act", "q", "qd.vel", "qd.ang", "qd")
+    state = [name for name in (f"{physics}.{tail}" for tail in tails) if name in floating]
     carried = [name for name in leaf_names(blank) if _part(name) in (KEY, NEXT, STATE)]
     ended = [name for name in floating if _part(name) in (NEXT, STATE) and name not in begun.aside]
     applied = [name for name in [_applied(environment, blank)] if name is not None]
@@ -181,9 +183,10 @@ def _described(
         blank=blank,
         controls=0,
         carried=tuple(name for name in carried if name not in begun.shared),
-        state=tuple(name for name in state if name in floating) or (coordinates,),
+        state=tuple(state) or (coordinates,),
         coordinates=coordinates,
         pipeline=_pipeline(floating, physics),
+        follows_x64=environment.engine != OWN and bool(state),
         seconds=environment.seconds,
         shared=begun.shared,
         driven=driven,
@@ -209,11 +212,6 @@ ROWS = 16
 
 RANDOM = "a random policy"
 """What the name of a policy that nobody trained begins with."""
-
-
-def physics_in(engine: str) -> str:
-    """Where the physics runs: "MJX", or "physics of its own"."""
-    return "physics of its own" if engine == "its own" else engine
 
 
 def _driven(environment: Environment, policy: Policy, blank: Any, advance: Any, restart: Any) -> Driven:

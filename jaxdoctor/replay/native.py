@@ -14,6 +14,7 @@ from jaxdoctor.replay.compile_limit import compiling_within
 from jaxdoctor.replay.effort import first_launch_deadline, since_start
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
 from jaxdoctor.replay.episodes import episodes_of
+from jaxdoctor.replay.float64 import insist_on_float64
 from jaxdoctor.replay.judge import always_nonfinite, horizon, judgement_of
 from jaxdoctor.replay.one_step import steps_in_c
 from jaxdoctor.replay.outgrown import outgrown
@@ -79,6 +80,8 @@ class _Replaying:
             emulated=False,
             chunk=min(CHUNK_STEPS, self.recording.steps),
         )
+        if plan.is_reference:
+            insist_on_float64(ensemble.simulation, ensemble.program.returns, steps=self.recording.steps)
         self._say(effort=Effort(traced=since_start()))
         self.progress.stage(f"compiling the step in {plan.title}")
         with compiling_within(plan.compile_cpu_seconds, self.progress):

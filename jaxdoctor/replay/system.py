@@ -113,6 +113,11 @@ class Simulation:
     seconds: float
     """Simulated seconds of one step."""
 
+    follows_x64: bool = False
+    """Whether a library computes the step that is known to compute in float64 with `jax_enable_x64`, as MJX.
+    Of any other, a replay at x64 traces a step and refuses what fixes float32 (`replay/float64.py`).
+    """
+
     driven: Driven | None = None
     """The policy that computes the action inside the step; None: there is none. With one, `kept` holds the
     leaves "reward" and "done" too.

@@ -33,8 +33,7 @@ def _driven(loop: ClosedLoop) -> str:
             f"{loop.policy} in JAX, where the precision reaches; the physics in MuJoCo Warp's float32, where "
             "no setting of JAX does"
         )
-    physics = "physics of its own" if loop.engine == "its own" else loop.engine
-    return f"{loop.policy}, and {physics}: the precision reaches both"
+    return f"{loop.policy}, and {loop.physics}: the precision reaches both"
 
 
 def _bits(loop: ClosedLoop) -> Iterator[str]:

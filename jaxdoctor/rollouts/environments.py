@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.errors import JaxdoctorError, NothingExaminedError, UsageError
-from jaxdoctor.facts.closed_loop import MJX, WARP
+from jaxdoctor.facts.closed_loop import MJX, OWN, WARP
 from jaxdoctor.programs.named import find, first_line, raised
 from jaxdoctor.rollouts.sources.environment import BRAX, PLAYGROUND, EnvironmentNamed
 from jaxdoctor.rollouts.suites import brax_environment, playground_environment
@@ -235,7 +235,7 @@ def _like_gymnax(environment: Any, params: Any, takes_params: bool, named: Envir
         size = _action_size(environment, params, name)
     return Environment(
         name=name,
-        engine="its own",
+        engine=OWN,
         reset=begun,
         step=stepped,
         observation=lambda state: state["obs"],
@@ -296,7 +296,7 @@ def _engine(environment: Any, state: Any, model: Any) -> tuple[str, bool]:
     if backend is not None and backend != "mjx":
         return f"Brax {backend}", False
     steps_mjx = backend == "mjx" or model is not None or hasattr(data, "qpos")
-    return (MJX if steps_mjx else "its own"), False
+    return (MJX if steps_mjx else OWN), False
 
 
 def _key(seed: int) -> jax.Array:

@@ -19,7 +19,7 @@ from jaxdoctor.models.inspect import inspect_model
 from jaxdoctor.programs.jax_internals import inner_jaxprs
 from jaxdoctor.programs.named import first_line, raised
 from jaxdoctor.replay import mjx_model, recorded_model
-from jaxdoctor.replay.closed_loop import Begun, begun, closed_loop, loop_of, physics_in
+from jaxdoctor.replay.closed_loop import Begun, begun, closed_loop, loop_of
 from jaxdoctor.replay.plan import RecordPlan
 from jaxdoctor.replay.system import Simulation, System, Twin
 from jaxdoctor.replay.variations import opened
@@ -59,12 +59,13 @@ def _record(plan: RecordPlan, folder: Path, progress: Progress) -> tuple[Recordi
     if plan.controls is not None:
         return _with_actions(made, first, plan), inspected(made, plan.seed)
     steps = plan.steps or max(LEAST_STEPS, int(np.ceil(LEAST_SECONDS / made.seconds - 1e-9)))
+    loop = loop_of(made, policy)
     recording = Recording(
         starts=_starts(first),
         ctrl=np.zeros((plan.replays, steps, 0)),
         start=_start(plan),
-        controls=f"{policy.name}, closed loop in {physics_in(made.engine)}",
-        loop=loop_of(made, policy),
+        controls=f"{policy.name}, closed loop in {loop.physics}",
+        loop=loop,
         seconds=_seconds(made),
     )
     return recording, inspected(made, plan.seed)

@@ -112,6 +112,7 @@ def stepped_by_mjx(model: Any, blank: Any) -> Simulation:
         state=("qpos", "qvel", "act"),
         coordinates="qpos",
         pipeline=PIPELINE,
+        follows_x64=True,
         # As it is written: 0.002, and not the float32 nearest to it.
         seconds=float(str(np.asarray(model.opt.timestep))),
     )
