@@ -20,8 +20,8 @@ AGES = 1000 * YEAR
 LONG_RUN_DAYS = 30
 """A counter that ends within a run of so many days is an error."""
 
-MANY_CALLS = 1_000_000_000
-"""Where no rate is known, a limit within so many calls is worth a warning."""
+MANY_ADDITIONS = 1_000_000_000
+"""Where no rate is known, a limit within so many additions, one after the other, is worth a warning."""
 
 
 class Change(enum.StrEnum):
@@ -279,6 +279,9 @@ class UpdateCounter:
     calls: int | None = None
     """Calls until it is at its limit, the increment added by each; the earliest, if `conditional`."""
 
+    additions: int = 1
+    """How often one call adds to it, one addition after the other: in a loop of 16 passes, 16 times."""
+
     inexact_after: int | None = None
     """Of a floating-point count: calls until sums are rounded."""
 
@@ -302,7 +305,7 @@ class UpdateCounter:
             return None
         seconds = self.seconds(calls_per_second)
         if seconds is None:
-            return Severity.WARNING if self.calls <= MANY_CALLS else None
+            return Severity.WARNING if self.calls * self.additions <= MANY_ADDITIONS else None
         if seconds <= LONG_RUN_DAYS * DAY:
             return Severity.ERROR
         return Severity.WARNING if seconds <= YEAR else None

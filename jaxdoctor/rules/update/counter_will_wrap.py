@@ -15,7 +15,8 @@ def counter_will_wrap(signature: Signature) -> Hits:
 
     In the traced program one call adds a fixed amount to the counter, and nothing holds it back. The call at
     which it wraps follows, and with `--calls-per-second` the time. It is an error if that comes within 30
-    days, a warning within a year, or, where no rate is given, within a thousand million calls.
+    days, a warning within a year; where no rate is given, a warning if it comes within a thousand million
+    additions, of which a loop inside the update makes one at every pass.
 
     ## Why it matters
 

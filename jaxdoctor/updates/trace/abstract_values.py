@@ -53,6 +53,9 @@ class Count:
 
     resets: bool = False
     conditional: bool = False
+    additions: int = 0
+    """How often it was added to, one addition after the other: those of a loop's body at every pass."""
+
     equation: Any = field(default=None, compare=False, repr=False)
     """Where it was last added to."""
 
@@ -240,6 +243,7 @@ def shifted(count: Count, amount: float, eqn: Any) -> Count:
         high=moved(count.high),
         limit=moved(count.limit),
         floor=moved(count.floor),
+        additions=count.additions + 1,
         equation=eqn,
     )
 
@@ -304,6 +308,7 @@ def spanned(counts: Sequence[Count]) -> Count:
         else None,
         resets=any(each.resets for each in counts),
         conditional=any(each.conditional for each in counts) or len({*lows, *highs}) > 1,
+        additions=max(each.additions for each in counts),
     )
 
 
@@ -368,4 +373,9 @@ def repeated(before: Meaning, after: Meaning, times: int | None) -> Meaning:
         assert end is not None
         return start + (end - start) * times
 
-    return replace(after, low=grown(before.low, after.low), high=grown(before.high, after.high))
+    return replace(
+        after,
+        low=grown(before.low, after.low),
+        high=grown(before.high, after.high),
+        additions=before.additions + (after.additions - before.additions) * times,
+    )

@@ -48,7 +48,7 @@ def counters_of(
         elif meanings[out] is not None:
             read = read_by_more_than_itself(graph, graph.inputs[index])
             for counter in _counter(path, leaf, index, meanings[out], _number(starts[index])):
-                yield replace(counter, read=read)
+                yield replace(counter, read=read, additions=_additions(meanings[out]))
         elif _is_hidden(path, leaf) and depends(graph.outputs[out], graph.inputs[index]):
             yield UpdateCounter(
                 leaf=path, dtype=str(leaf.dtype), fate=Fate.UNKNOWN, start=_number(starts[index])
@@ -113,6 +113,10 @@ def _increment(count: Count) -> float | int | None:
     if count.low is None or count.high is None or count.low < 0 < count.high:
         return None
     return count.high if count.high > 0 else count.low
+
+
+def _additions(meaning: Meaning) -> int:
+    return max(meaning.additions, 1) if isinstance(meaning, Count) else 1
 
 
 def _site(count: Count, dtype: str) -> SourceLine | None:

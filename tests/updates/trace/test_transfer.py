@@ -10,6 +10,7 @@ import numpy as np
 import optax
 import pytest
 
+from jaxdoctor.facts.finding import Severity
 from jaxdoctor.facts.signature import Fate
 from jaxdoctor.updates.trace.limits import of_integer, stall
 from jaxdoctor.updates.trace.run import sign
@@ -350,3 +351,20 @@ def test_random_programs_wrap_at_the_call_that_was_told(seed):
         if int(value) != start + calls * increment:
             break
     assert (counter.fate, counter.increment, counter.calls) == (Fate.WRAPS, increment, calls)
+
+
+def test_additions_of_a_loop_are_counted_at_every_pass():
+    """The 16 gradient steps of one update take as long as 16 updates of one."""
+
+    def update(state):
+        def body(carry, _):
+            return {"step": carry["step"] + 1, "frames": carry["frames"]}, None
+
+        state, _ = jax.lax.scan(body, state, None, length=16)
+        return {"step": state["step"], "frames": state["frames"] + 16 * 4096}
+
+    found = counters(update, {"step": jnp.int32(0), "frames": jnp.int32(0)})
+    step, frames = found["step"], found["frames"]
+
+    assert (step.increment, step.additions, step.urgency(None)) == (16, 16, None)
+    assert (frames.increment, frames.additions, frames.urgency(None)) == (65536, 1, Severity.WARNING)
