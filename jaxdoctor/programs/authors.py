@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +27,18 @@ def _folder(file: str | None) -> str:
 # Folders, not words in a path: a project below any folder named `jax` is the user's own.
 JAX_FOLDERS = (_folder(jax.__file__), _folder(jaxlib.__file__))
 OWN_FOLDERS = tuple(_folder(jaxdoctor.__file__) + room + os.sep for room in OWN_ROOMS)
-PYTHON_FILES = (contextlib.__file__, functools.__file__, runpy.__file__, "<")
-IMPORTLIB = f"{os.sep}importlib{os.sep}"
+STANDARD_LIBRARY = _folder(os.__file__)
+INSTALLED = ("site-packages", "dist-packages")
 
 
 def is_users(file: str) -> bool:
     """Whether the file is the user's or a library's: neither JAX's, nor ours, nor Python's own."""
-    return not file.startswith((*JAX_FOLDERS, *OWN_FOLDERS, *PYTHON_FILES)) and IMPORTLIB not in file
+    if file.startswith((*JAX_FOLDERS, *OWN_FOLDERS, "<")):
+        return False
+    # Outside a virtual environment the installed packages lie in the folder of the standard library.
+    return not file.startswith(STANDARD_LIBRARY) or any(
+        f"{os.sep}{each}{os.sep}" in file for each in INSTALLED
+    )
 
 
 def place_of(eqn: core.JaxprEqn) -> str:

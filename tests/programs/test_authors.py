@@ -1,5 +1,6 @@
 """Whose line a frame is."""
 
+import argparse
 import functools
 import importlib.util
 from pathlib import Path
@@ -73,3 +74,10 @@ def test_a_path_is_seen_from_this_folder_or_from_the_packages(tmp_path, monkeypa
     assert authors.shorten(str(tmp_path / "runs" / "train.py")) == str(Path("runs", "train.py"))
     assert authors.shorten("/env/lib/site-packages/optax/_src/base.py") == "optax/_src/base.py"
     assert authors.shorten("/elsewhere/train.py") == "/elsewhere/train.py"
+
+
+def test_python_s_own_library_is_nobody_s_and_what_is_installed_below_it_is():
+    """Without a virtual environment the packages lie in the folder of the standard library."""
+    assert not authors.is_users(argparse.__file__)
+    assert not authors.is_users(importlib.util.__file__)
+    assert authors.is_users(str(Path(argparse.__file__).parent / "site-packages" / "optax" / "base.py"))
