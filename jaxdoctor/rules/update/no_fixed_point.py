@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxdoctor.facts.finding import Hit, Severity
-from jaxdoctor.facts.signature import Signature
+from jaxdoctor.facts.signature import LeafSignature, Signature
 from jaxdoctor.rules.rule import Hits, rule
 
 
@@ -14,6 +16,8 @@ def no_fixed_point(signature: Signature) -> Hits:
     ## What it saw
 
     The update was traced on the types of its own output, again and again. They alternate, or they grow.
+    The finding names a fix only where one was tried: that of every leaf that changes, under which the state
+    settles. An array that grows by as much at every call is cut to its last rows for the trial.
 
     ## Why it matters
 
@@ -45,5 +49,15 @@ def no_fixed_point(signature: Signature) -> Hits:
         location=signature.location(changed[0] if changed else None),
         message=f"the state's types still change after {signature.traces} calls{first}{signature.context}",
         evidence={"leaves": changed, "loop_error": signature.loop_error, "setting": signature.setting},
-        fix="return the state with the structure, shapes and dtypes that came in",
+        fix=_fix(signature.drifting),
     )
+
+
+def _fix(leaves: Sequence[LeafSignature]) -> str | None:
+    """The cures of all leaves that change, if the state settles under them."""
+    cures = [leaf.cure for leaf in leaves]
+    if not cures or any(cure is None or "settles" not in cure.tried for cure in cures):
+        return None
+    known = [cure for cure in cures if cure is not None]
+    texts = dict.fromkeys(cure.text for cure in known if not cure.follows)
+    return f"{'; '.join(texts)} ({known[0].tried})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxdoctor.facts.finding import Hit, Severity
+from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.signature import Signature
 from jaxdoctor.rules.rule import Hits, rule
 
@@ -42,9 +42,12 @@ def step_recompiles(signature: Signature) -> Hits:
     - https://github.com/patrick-kidger/equinox/issues/1062
     - https://docs.kidger.site/equinox/api/transformations/#equinox.filter_jit
     """
+    call = signature.call
     for each in signature.recompiles:
         yield Hit(
-            location=signature.location(each.leaf),
+            location=signature.location(each.leaf)
+            if call is None
+            else Location(path=call.file, line=call.line, leaf=each.leaf),
             message=f"{each.cause}{signature.context}",
             evidence={"leaf": each.leaf, "setting": signature.setting},
             fix=each.fix,

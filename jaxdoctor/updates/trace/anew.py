@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -14,6 +16,16 @@ from jaxdoctor.updates.trace.misses import ANEW, NEW
 
 SHARDED = ("{Auto:", "{Explicit:", "{Manual:")
 """How JAX writes the type of an array that lies on a mesh."""
+
+MAPPED = (
+    "axis_name",
+    "in_axes",
+    "out_axes",
+    "static_broadcasted_argnums",
+    "static_argnums",
+    "static_argnames",
+)
+"""Options of a `pmap` or an `nnx.jit` without which the function means something else."""
 
 MOST_SHOWN = 40
 """Characters of a static value."""
@@ -124,9 +136,56 @@ def unforeseen(
 
 def dropped(first: Called, odd: Called) -> str | None:
     """What to do about a call with other data, if that saves its compile."""
-    if _traces(first.function, first.options, [first, odd]) != 2:  # noqa: PLR2004 (one for each)
-        return None
-    if _traces(first.function, first.options, [first, first]) != 1:
+    if _lowered([first, odd]) != 2 or _lowered([first, first]) != 1:  # noqa: PLR2004 (one for each)
         return None
     told = "drop the last batch where it is smaller, or pad it to the size of the others"
     return f"{told} (tried: 1 compile, not 2)"
+
+
+def _lowered(calls: Sequence[Called]) -> int | None:
+    """As `_traces`, of a function that is jitted in whatever way; None too where that way is not known."""
+    first = calls[0]
+    if first.kind == "jit":
+        return _traces(first.function, first.options, calls)
+    if first.kind == "filter_jit":
+        return _traces(_on_leaves(first.function), {"static_argnums": 0}, [_flat(call) for call in calls])
+    makers = {"pmap": jax.pmap, "nnx.jit": getattr(sys.modules.get("flax.nnx"), "jit", None)}
+    make = makers.get(first.kind)
+    if make is None:
+        return None
+    count = 0
+
+    @functools.wraps(first.function)
+    def counting(*args: Any, **keywords: Any) -> Any:
+        nonlocal count
+        count += 1
+        return first.function(*args, **keywords)
+
+    try:
+        jitted = make(counting, **{name: first.options[name] for name in MAPPED if name in first.options})
+        for call in calls:
+            jitted.lower(*call.args, **call.keywords)
+    except Exception:  # noqa: BLE001 (a cure under which the step raises is none)
+        return None
+    return count
+
+
+def _flat(call: Called) -> Called:
+    """The call with its arrays as arguments, and all else in a first one, as Equinox divides them."""
+    leaves, structure = jax.tree.flatten((call.args, dict(call.keywords)))
+    fixed = tuple(None if hasattr(leaf, "dtype") else leaf for leaf in leaves)
+    arrays = tuple(leaf for leaf in leaves if hasattr(leaf, "dtype"))
+    return replace(call, args=((structure, fixed), *arrays), keywords={})
+
+
+def _on_leaves(function: Any) -> Any:
+    def flat(static: tuple[Any, tuple[Any, ...]], *arrays: Any) -> Any:
+        structure, fixed = static
+        supply = iter(arrays)
+        args, keywords = jax.tree.unflatten(
+            structure, [next(supply) if leaf is None else leaf for leaf in fixed]
+        )
+        # What comes out may hold functions, which `jit` does not return.
+        return [leaf for leaf in jax.tree.leaves(function(*args, **keywords)) if hasattr(leaf, "dtype")]
+
+    return flat

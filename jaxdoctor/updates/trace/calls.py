@@ -7,6 +7,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,9 @@ from jaxdoctor.updates.trace.parts import at, is_key, layout, matched
 from jaxdoctor.updates.trace.rounds import Pick, likeness, together
 from jaxdoctor.updates.trace.target import Traced
 from jaxdoctor.updates.trace.tree import Abstract, abstract, typed
+
+WITHOUT_JIT = ContextVar("WITHOUT_JIT", default=False)
+"""While true, a recorded call is traced without its jit, which takes no traced array for a static field."""
 
 LIKE_ENOUGH = 0.5
 """Of the leaves of an argument and of what is returned: the share that must agree to call one the other."""
@@ -73,7 +77,8 @@ def of_call(call: Called, seen: Seen | None = None) -> Traced | None:
         full = dict(zip(given, values[: len(given)], strict=True)) | {index: args[index] for index in fixed}
         named = dict(zip(words, values[len(given) :], strict=True))
         named |= {name: call.keywords[name] for name in static_words}
-        return update(*(full[index] for index in range(len(args))), **named)
+        step = call.function if WITHOUT_JIT.get() and call.kind in {"jit", "filter_jit"} else update
+        return step(*(full[index] for index in range(len(args))), **named)
 
     labels = (*(names[index] for index in given), *words)
     return _subject(called, dict(zip((*given, *words), values, strict=True)), labels, call, seen)

@@ -59,6 +59,8 @@ class Candidate:
 
     text: str
     edit: Edit
+    followers: frozenset[str] = frozenset()
+    """Leaves of the group that rest without a cure of their own."""
 
 
 def cured(
@@ -77,20 +79,20 @@ def cured(
     until = time.perf_counter() + MOST_SECONDS
     trial = _Trial(course)
     optimizers = _optimizer_paths(course.subject.state) if not is_transform else ("",)
+    weak = [leaf for leaf in drifting if leaf.change is Change.HARDENS]
+    moments = [leaf.path for leaf in weak if optimizers != ("",) and _is_inside([leaf], optimizers)]
     # Moments of a weak parameter are weak because it is, and not for what the optimizer does.
-    made_weak = optimizers != ("",) and _is_inside(
-        [leaf for leaf in drifting if leaf.change is Change.HARDENS], optimizers
-    )
+    made_weak = optimizers != ("",) and len(moments) == len(weak)
     edit = Edit()
     found: dict[str, str] = {}
     for group in sorted(_groups(drifting), key=lambda group: group[0].call):
         if time.perf_counter() > until:
             break
-        candidates = _candidates(course, group, optimizers, made_weak=made_weak)
+        candidates = _candidates(course, group, optimizers, made_weak=made_weak, moments=moments)
         chosen = _first_that_works(trial, group, edit, candidates)
         if chosen is not None:
             edit = edit.and_(chosen.edit)
-            found |= {leaf.path: chosen.text for leaf in group}
+            found |= {leaf.path: FOLLOWS if leaf.path in chosen.followers else chosen.text for leaf in group}
     rounds = trial.of(edit)
     said = _said(rounds)
     return tuple(
@@ -185,7 +187,12 @@ def _same(leaf: Any) -> Any:
 
 
 def _candidates(
-    course: Course, group: list[LeafSignature], optimizers: tuple[str, ...], *, made_weak: bool
+    course: Course,
+    group: list[LeafSignature],
+    optimizers: tuple[str, ...],
+    *,
+    made_weak: bool,
+    moments: Sequence[str],
 ) -> Iterator[Candidate]:
     leaf = group[0]
     if leaf.change in {Change.APPEARS, Change.VANISHES}:
@@ -195,7 +202,7 @@ def _candidates(
     elif leaf.change is Change.HARDENS and made_weak and _is_inside(group, optimizers):
         yield _strengthened(group)
     elif leaf.change is Change.HARDENS:
-        yield _made(group)
+        yield _made_before_init(group, moments)
     elif leaf.change is Change.WEAKENS:
         yield _ended(group)
     elif _is_integral(leaf.dtype_in) and not _is_integral(leaf.dtype_out):
@@ -251,6 +258,14 @@ def _made(group: list[LeafSignature]) -> Candidate:
 
 def _is_inside(group: list[LeafSignature], optimizers: tuple[str, ...]) -> bool:
     return all(any(leaf.path.startswith(prefix) for prefix in optimizers) for leaf in group)
+
+
+def _made_before_init(group: list[LeafSignature], moments: Sequence[str]) -> Candidate:
+    """The parameters are given their dtype; an optimizer's moments are weak because those were."""
+    own = [leaf for leaf in group if leaf.path not in moments]
+    first = ", before the optimizer's init" if moments else ""
+    text = f"{_made(own).text}{first}" if own else FOLLOWS
+    return Candidate(text, _made(group).edit, frozenset(moments))
 
 
 def _strengthened(group: list[LeafSignature]) -> Candidate:
@@ -332,9 +347,50 @@ def _of_shapes(course: Course, group: list[LeafSignature]) -> Iterator[Candidate
         wrapped = Edit(cast={each.path: jax.random.wrap_key_data for each in group})
         yield Candidate(f"a typed key comes out raw: return jax.random.wrap_key_data({leaf.path})", wrapped)
     else:
+        yield from _cut(course, group)
         made = Edit(made={each.path: final[each.path] for each in group if each.path in final})
         shape = f"[{','.join(map(str, leaf.shape_out or ()))}]"
         yield Candidate(f"make {leaf.path} with the shape {shape} that it comes out with", made)
+
+
+def _cut(course: Course, group: list[LeafSignature]) -> Iterator[Candidate]:
+    """Arrays that grow along one axis at every call are cut to as many of their last rows as they had."""
+    rounds = [
+        dict(zip(each.paths, each.leaves, strict=True))
+        for each in (course.rounds[0].before, *(done.after for done in course.rounds[:2]))
+    ]
+    axes = [_grown_axis([getattr(leaves.get(each.path), "shape", ()) for leaves in rounds]) for each in group]
+    if None in axes:
+        return
+    leaf, axis = group[0], axes[0] or 0
+    rows = (leaf.shape_in or ())[axis]
+    index = f"{':, ' * axis}-{rows}:"
+    others = f", and {len(group) - 1} more likewise" if len(group) > 1 else ""
+    cuts = {
+        each.path: _cutter(axis or 0, (each.shape_in or ())[axis or 0])
+        for each, axis in zip(group, axes, strict=True)
+    }
+    yield Candidate(f"return {leaf.path}[{index}], its last {rows}{others}", Edit(cast=cuts))
+
+
+def _cutter(axis: int, rows: int) -> Callable[[Any], Any]:
+    def cut(leaf: Any) -> Any:
+        return jax.lax.slice_in_dim(leaf, leaf.shape[axis] - rows, leaf.shape[axis], axis=axis)
+
+    return cut
+
+
+def _grown_axis(shapes: Sequence[tuple[int, ...]]) -> int | None:
+    """The one axis along which an array grows, by as much at the second call as at the first."""
+    if len(shapes) < 3 or len({len(shape) for shape in shapes}) != 1:  # noqa: PLR2004 (two calls)
+        return None
+    first, second, third = shapes
+    steps = [(b - a, c - b) for a, b, c in zip(first, second, third, strict=True)]
+    grown = [axis for axis, (one, other) in enumerate(steps) if one or other]
+    if len(grown) != 1 or first[grown[0]] == 0:
+        return None
+    one, other = steps[grown[0]]
+    return grown[0] if one == other > 0 else None
 
 
 def _optimizer_paths(state: Any) -> tuple[str, ...]:

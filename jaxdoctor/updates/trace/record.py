@@ -128,6 +128,12 @@ class Recorder:
         judged = [entry for entry in self.entries.values() if entry.signature and self._is_wanted(entry)]
         return max(judged, key=lambda entry: entry.rank, default=None)
 
+    @property
+    def steps(self) -> list[Entry]:
+        """The jitted calls that learn, none of which is made inside another."""
+        entries = self.entries.values()
+        return [each for each in entries if each.signature and each.learns and each.kind != "loop"]
+
     def _is_wanted(self, entry: Entry) -> bool:
         wanted = self._wanted
         if wanted is None:
@@ -139,9 +145,9 @@ class Recorder:
         if self._busy or self._depth:
             return jitted.real(*args, **keywords)
         entry = self._met(jitted, args, keywords, sys._getframe(2))  # noqa: SLF001 (the only way to the caller)
-        if entry.calls and entry.first is not None and jitted.kind == "jit":
+        if entry.calls and entry.first is not None:
             now = Called(jitted.real, jitted.function, jitted.kind, jitted.options, args, keywords)
-            if entry.later is None and is_another(entry.first, now):
+            if jitted.kind == "jit" and entry.later is None and is_another(entry.first, now):
                 entry.later = entry.calls + 1, now.without_arrays()
             if entry.odd is None and _types(entry, args, keywords) != entry.shapes[0]:
                 entry.odd = now.without_arrays()

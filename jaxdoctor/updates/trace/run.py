@@ -14,7 +14,14 @@ import jax
 
 from jaxdoctor.errors import JaxdoctorError
 from jaxdoctor.facts.parameters import Parameter
-from jaxdoctor.facts.signature import LaterError, LeafSignature, Recompile, Signature, UpdateCounter
+from jaxdoctor.facts.signature import (
+    LaterError,
+    LeafSignature,
+    Recompile,
+    Signature,
+    SourceLine,
+    UpdateCounter,
+)
 from jaxdoctor.programs import jax_internals
 from jaxdoctor.programs.authors import shorten
 from jaxdoctor.programs.graph import Graph
@@ -165,7 +172,7 @@ def _signature(story: Story, meanings: Sequence[Meaning], target: str) -> Signat
         x64=x64,
         loop_error=story.loop_error,
         promotions=places.promotions(graph, stated),
-        wide_sites=places.wide(graph) if x64 and not _has_wide_input(graph) else (),
+        wide_sites=_wide(graph, stated) if x64 and not _has_wide_input(graph) else (),
         counters=_counters(first, graph, meanings),
         callbacks=places.callbacks(graph),
         donated=_donated(first),
@@ -200,6 +207,12 @@ def _raised_later(story: Story, target: str) -> LaterError | None:
 def is_x64() -> bool:
     """Whether 64-bit arrays can be made in this process."""
     return bool(jax.dtypes.canonicalize_dtype("float64") == "float64")
+
+
+def _wide(graph: Graph, stated: Sequence[SourceLine]) -> tuple[SourceLine, ...]:
+    """Where 64-bit floats appear, without the lines at which a leaf of the state becomes one."""
+    told = {site.place for site in stated}
+    return tuple(site for site in places.wide(graph) if site.place not in told)
 
 
 def _has_wide_input(graph: Graph) -> bool:

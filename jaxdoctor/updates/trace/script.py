@@ -76,7 +76,9 @@ def run_script(plan: ScriptPlan, *, progress: Progress) -> list[Signature]:
     best = recorder.best
     if best is None:
         raise _nothing(plan, recorder, ending)
-    return [_signature(plan, recorder, best, ending)]
+    # An actor and a critic are two steps, each with an optimizer of its own.
+    also = [] if plan.call is not None else [each for each in recorder.steps if each is not best]
+    return [_signature(plan, recorder, each, ending) for each in (best, *also)]
 
 
 def _code(plan: ScriptPlan) -> tuple[CodeType, str]:
@@ -130,7 +132,8 @@ def _run(code: CodeType, file: str, plan: ScriptPlan) -> Ending:
     except WaitsForInputError as error:
         return Ending(f"waits for input{_place(error)}", raised=True)
     except SystemExit as error:
-        return Ending("ends" if error.code in {None, 0} else f"exits with {error.code}{_place(error)}")
+        fails = error.code not in {None, 0}
+        return Ending(f"exits with {error.code}{_place(error)}" if fails else "ends", raised=fails)
     except BaseException as error:  # noqa: BLE001 (a script may raise anything, KeyboardInterrupt too)
         return Ending(f"raises {first_line(error)}{_place(error)}", raised=True)
     finally:
@@ -219,5 +222,5 @@ def _recompiles(entry: Entry) -> Iterator[Recompile]:
 def _notes(entry: Entry, ending: Ending | None) -> Iterator[str]:
     assert entry.signature is not None
     yield from entry.signature.notes
-    if ending is not None and (ending.raised or ending.words.startswith("exits")):
+    if ending is not None and ending.raised:
         yield f"the script {ending.words}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import itertools
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxdoctor.facts.signature import Recompile
+from jaxdoctor.updates.trace.calls import WITHOUT_JIT
 from jaxdoctor.updates.trace.cures import Edit, applied
 from jaxdoctor.updates.trace.fixed import is_module
 from jaxdoctor.updates.trace.rounds import Course, settle
@@ -18,6 +22,9 @@ from jaxdoctor.updates.trace.tree import Abstract, Static, Typed, abstract
 
 MOST_SHOWN = 40
 """Characters of a static value."""
+
+DTYPES = {bool: "bool_", int: "int32", float: "float32"}
+"""As what a Python value becomes an array."""
 
 
 def recompiles(course: Course, given: Traced) -> tuple[Recompile, ...]:
@@ -28,22 +35,99 @@ def recompiles(course: Course, given: Traced) -> tuple[Recompile, ...]:
         given: the update as the user gave it.
     """
     first = course.rounds[0]
-    fields = tuple(_fields(first.before, first.after))
+    fields = tuple(_fields(course, first.before, first.after))
     return fields or tuple(_python_values(course, given))
 
 
-def _fields(before: Abstract, after: Abstract) -> Iterator[Recompile]:
-    for name, old, new in _differences(before.structure, after.structure):
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """What is static in a node of the state, and another in the next state."""
+
+    owner: type
+    field: str | None
+    """None: the node is no dataclass, and all that it keeps beside its children is meant."""
+
+    before: Any
+    after: Any
+
+    @property
+    def name(self) -> str:
+        """As in "State.epoch"."""
+        return f"{self.owner.__name__}.{self.field}" if self.field else self.owner.__name__
+
+
+def _fields(course: Course, before: Abstract, after: Abstract) -> Iterator[Recompile]:
+    for each in _differences(before.structure, after.structure):
         yield Recompile(
-            leaf=name,
-            cause=f"the static field {name} changes from {old} to {new}: every call compiles anew",
-            fix=f"make {name} an array, as jnp.int32(0), and no static field",
+            leaf=each.name,
+            cause=f"the static {'field' if each.field else 'part of'} {each.name} changes from "
+            f"{_shown(each.before)} to {_shown(each.after)}: every call compiles anew",
+            fix=_as_array(course, each),
             certain=True,
         )
 
 
-def _differences(one: Any, other: Any) -> Iterator[tuple[str, str, str]]:
-    """The fields of nodes of two trees of one shape that are no children, and differ."""
+def _as_array(course: Course, changed: Changed) -> str | None:
+    """The field as an array of the state, if the update can be traced so and then rests."""
+    dtype = DTYPES.get(type(changed.before))
+    if dtype is None or changed.field is None:
+        return None
+    token = WITHOUT_JIT.set(True)
+    try:
+        with warnings.catch_warnings():
+            # Equinox warns of an array in a static field, which nobody but this trial puts there.
+            warnings.simplefilter("ignore")
+            rests = settle(_with_field_as_array(course, changed, dtype)).settled == 0
+    except Exception:  # noqa: BLE001 (a cure under which the update raises is none)
+        return None
+    finally:
+        WITHOUT_JIT.reset(token)
+    text = f"make {changed.name} an array, jnp.{dtype}({changed.before!r}), in a field that is not static"
+    return f"{text} (tried: settles at once)" if rests else None
+
+
+def _with_field_as_array(course: Course, changed: Changed, dtype: str) -> Traced:
+    """The update on a state beside which the field's values stand, as arrays."""
+    own, field, pick = _unjitted(course.subject.update), str(changed.field), course.pick
+
+    def is_owner(node: Any) -> bool:
+        return type(node) is changed.owner
+
+    def owners(tree: Any) -> list[Any]:
+        return [node for node in jax.tree.leaves(tree, is_leaf=is_owner) if is_owner(node)]
+
+    def holding(tree: Any, values: Iterator[Any]) -> Any:
+        def one(node: Any) -> Any:
+            if not is_owner(node):
+                return node
+            other = copy.copy(node)
+            # Past the checks of frozen classes: what stands there is a traced array for this call alone.
+            object.__setattr__(other, field, next(values))
+            return other
+
+        return jax.tree.map(one, tree, is_leaf=is_owner)
+
+    def update(state: Any, *args: Any, **keywords: Any) -> tuple[Any, Any]:
+        tree, values = state
+        new, others = pick.split(own(holding(tree, iter(values)), *args, **keywords))
+        fields = [getattr(node, field) for node in owners(new)]
+        return (holding(new, itertools.repeat(changed.before)), fields), others
+
+    state = course.subject.state
+    make: Any = Typed
+    scalar = make((), jnp.dtype(dtype), weak_type=False)
+    return dataclasses.replace(
+        course.subject, update=update, state=(state, [scalar for _ in owners(state)]), index=0
+    )
+
+
+def _unjitted(update: Any) -> Any:
+    """The function below a `jit` of JAX's or Equinox's; any other as it is."""
+    return update.__wrapped__ if hasattr(update, "__wrapped__") and hasattr(update, "lower") else update
+
+
+def _differences(one: Any, other: Any) -> Iterator[Changed]:
+    """What nodes of two trees of one shape keep beside their children, where it differs."""
     if one == other or one.node_data() is None or other.node_data() is None:
         return
     kind, _ = one.node_data()
@@ -56,17 +140,20 @@ def _differences(one: Any, other: Any) -> Iterator[tuple[str, str, str]]:
         yield from _differences(first, second)
 
 
-def _own_fields(one: Any, other: Any) -> Iterator[tuple[str, str, str]]:
+def _own_fields(one: Any, other: Any) -> Iterator[Changed]:
     numbers = range(one.num_leaves)
     old, new = jax.tree.unflatten(one, numbers), jax.tree.unflatten(other, numbers)
     if not dataclasses.is_dataclass(old):
+        kind, kept = one.node_data()
+        if not issubclass(kind, dict):
+            yield Changed(kind, None, kept, other.node_data()[1])
         return
     for field in dataclasses.fields(old):
         before, after = getattr(old, field.name, None), getattr(new, field.name, None)
         if not jax.tree.leaves(before) and jax.tree.leaves(after):
             continue
         if _differ(before, after):
-            yield f"{type(old).__name__}.{field.name}", _shown(before), _shown(after)
+            yield Changed(type(old), field.name, before, after)
 
 
 def _differ(before: Any, after: Any) -> bool:

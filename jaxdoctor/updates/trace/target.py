@@ -60,8 +60,11 @@ class Traced:
 
     @property
     def data(self) -> tuple[str, ...]:
-        """The names of the arguments that are no state."""
-        return tuple(name for name in self.names[1:] if name not in self.parts)
+        """The names of the arguments that are no state; what holds no leaf, as sgd's state, is neither."""
+        import jax  # noqa: PLC0415 (the finding and the errors below work without)
+
+        given = zip(self.names[1:], self.args, strict=False)
+        return tuple(name for name, value in given if name not in self.parts and jax.tree.leaves(value))
 
 
 def build(found: Any, target: str, params: Any) -> Traced:

@@ -1,7 +1,7 @@
 """JD514: compiles that no array's type shows."""
 
 from jaxdoctor.facts.finding import Severity
-from jaxdoctor.facts.signature import Recompile
+from jaxdoctor.facts.signature import Recompile, Recorded
 from jaxdoctor.rules.update.no_fixed_point import no_fixed_point
 from jaxdoctor.rules.update.step_recompiles import step_recompiles
 from tests.signatures import hits, leaf, signature
@@ -27,3 +27,11 @@ def test_what_may_compile_is_a_warning():
 
 def test_a_step_without_causes_is_healthy():
     assert not hits(step_recompiles, signature())
+
+
+def test_in_a_script_it_is_told_at_the_call():
+    call = Recorded(name="step", file="train.py", line=40, kind="jit", calls=3)
+
+    (finding,) = hits(step_recompiles, signature(recompiles=(CAUSE,), call=call))
+
+    assert (finding.location.path, finding.location.line) == ("train.py", 40)

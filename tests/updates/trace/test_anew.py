@@ -2,14 +2,19 @@
 
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
+from flax import nnx
 
-from jaxdoctor.updates.trace.anew import unforeseen
+from jaxdoctor.updates.trace.anew import dropped, unforeseen
+from jaxdoctor.updates.trace.calls import Called
 from jaxdoctor.updates.trace.record import Recorder
 from jaxdoctor.updates.trace.script import _recompiles as recompiles
 from tests.updates.trace.test_record import watched
+
+KEY = jax.random.key(0)
 
 
 def only_cause(recorder):
@@ -79,6 +84,24 @@ def test_a_smaller_last_batch_is_told_with_a_cure_that_saves_its_compile(tmp_pat
 
     assert found.cause == "call 2 has x as float32[5,4], call 1 as float32[8,4]: XLA compiled there"
     assert found.fix.endswith("(tried: 1 compile, not 2)")
+
+
+def called(kind, function, size):
+    module = {"nnx.jit": nnx.Linear(4, 1, rngs=nnx.Rngs(0)), "filter_jit": eqx.nn.MLP(4, 1, 2, 1, key=KEY)}
+    batch = jnp.ones((1, size, 4) if kind == "pmap" else (size, 4))
+    args = (module.get(kind, jnp.ones((1, 4))), batch)
+    return Called(None, function, kind, {}, args, {}).without_arrays()
+
+
+@pytest.mark.parametrize("kind", ["jit", "filter_jit", "nnx.jit", "pmap"])
+def test_dropping_a_smaller_batch_is_tried_in_every_kind_of_jit(kind):
+    def step(model, x):
+        return jax.tree.map(lambda leaf: leaf, x * 2)
+
+    first, odd = called(kind, step, 8), called(kind, step, 5)
+
+    assert str(dropped(first, odd)).endswith("(tried: 1 compile, not 2)")
+    assert dropped(first, first) is None
 
 
 @pytest.mark.parametrize("weak", [True, False])

@@ -35,6 +35,42 @@ def test_an_integer_that_becomes_a_float_is_made_as_a_float():
     assert signed(update, state, jnp.float32(0.5)).verdict == "stable"
 
 
+def test_a_history_that_grows_is_cut_to_its_length():
+    def update(state, x):
+        return {"history": jnp.concatenate([state["history"], x[None]])}
+
+    signature = signed(update, {"history": jnp.zeros((5, 3))}, jnp.ones(3))
+
+    assert signature.rounds is None
+    assert {finding.code: finding.fix for finding in diagnose([signature])} == dict.fromkeys(
+        ("JD503", "JD508"), "return history[-5:], its last 5 (tried: settles at once)"
+    )
+
+
+def test_what_turns_about_or_begins_empty_is_cut_nowhere():
+    turned = signed(lambda state: {"w": state["w"].T}, {"w": jnp.ones((3, 4))})
+    empty = signed(lambda state: {"w": jnp.pad(state["w"], (0, 1))}, {"w": jnp.ones(0)})
+
+    assert {finding.fix for finding in diagnose([turned, empty])} == {None}
+
+
+def test_a_weak_parameter_is_made_strong_before_the_optimizer_is_made():
+    """Its moments are weak because it is: nobody has to make them otherwise."""
+    optimizer = optax.adam(1e-3)
+
+    def update(state):
+        updates, moments = optimizer.update(state["alpha"] * 2, state["opt"])
+        return {"alpha": state["alpha"] + updates, "opt": moments}
+
+    def state(alpha):
+        return {"alpha": alpha, "opt": optimizer.init(alpha)}
+
+    (finding,) = diagnose([signed(update, state(jnp.asarray(3.0)))])
+
+    assert finding.fix == "make alpha as jnp.float32(3), before the optimizer's init (tried: settles at once)"
+    assert signed(update, state(jnp.float32(3))).verdict == "stable"
+
+
 @pytest.mark.parametrize("leaf", [jnp.bfloat16(0.999), jnp.zeros((), jnp.float16)])
 def test_a_scalar_is_never_made_narrower(leaf):
     """bfloat16(0.999) is 1."""

@@ -147,3 +147,19 @@ def test_nothing_that_the_calls_returned_is_kept_alive():
             state = step(state)
 
     assert len(jax.live_arrays()) - before <= len(jax.tree.leaves(state)) + 2
+
+
+def test_every_step_that_learns_is_judged_and_no_other(tmp_path):
+    """As of an actor and a critic; a loss that is jitted beside them is no step."""
+    recorder = watched(
+        tmp_path,
+        """
+        actor, critic, smooth = jax.jit(learnt), jax.jit(lambda *args: learnt(*args)), jax.jit(lambda p, q: p)
+        for _ in range(9):
+            other = smooth(other, params)
+            actor(params, opt_state, x)
+            params, opt_state = critic(params, opt_state, x)
+        """,
+    )
+
+    assert sorted(each.name for each in recorder.steps) == ["<lambda>", "learnt"]

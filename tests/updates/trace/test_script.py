@@ -118,7 +118,10 @@ def test_a_module_is_run_as_python_does():
         ("print('done')", "train.py ends and calls no jitted function"),
         ("input('name? ')", "train.py waits for input at {file}:1 before it calls a jitted function"),
         ("import os\nos.listdir('/no/data')", "train.py raises FileNotFoundError: "),
-        ("import sys\nsys.exit('need --data')", "train.py exits with need --data at {file}:2"),
+        (
+            "import sys\nsys.exit('need --data')",
+            "train.py exits with need --data at {file}:2 before it calls a jitted function",
+        ),
         ("def f(:", "train.py is no Python: SyntaxError: "),
         (
             "import jax\nf = jax.jit(lambda x: x.sum())\nf(jax.numpy.ones(3))",

@@ -75,6 +75,49 @@ def test_the_cure_of_a_python_number_is_tried():
     assert traces(update, Counting(jnp.ones(3), jnp.int32(0))) == 1
 
 
+@pytest.mark.parametrize("jit", [lambda function: function, jax.jit, eqx.filter_jit])
+@pytest.mark.parametrize("kind", [StaticField, FlaxStatic])
+def test_the_cure_of_a_static_field_is_tried_below_its_jit(kind, jit):
+    """A jitted function takes no array for a static field; the user would make the field another."""
+    (found,) = signed(jit(update), kind(jnp.ones(3), 3)).recompiles
+
+    name = f"{kind.__name__}.n"
+    assert (
+        found.fix
+        == f"make {name} an array, jnp.int32(3), in a field that is not static (tried: settles at once)"
+    )
+
+
+def test_a_static_field_that_python_branches_on_has_no_cure():
+    def branching(state):
+        return type(state)(state.x * (2 if state.n > 3 else 1), state.n + 1)
+
+    (found,) = signed(branching, StaticField(jnp.ones(3), 0)).recompiles
+
+    assert found.fix is None
+
+
+@jax.tree_util.register_pytree_node_class
+class Named:
+    """A class that JAX flattens by methods: what it keeps beside its children has no names."""
+
+    def __init__(self, x, n):
+        self.x, self.n = x, n
+
+    def tree_flatten(self):
+        return (self.x,), (self.n,)
+
+    @classmethod
+    def tree_unflatten(cls, kept, children):
+        return cls(*children, *kept)
+
+
+def test_what_a_class_keeps_beside_its_children_is_named():
+    (found,) = signed(update, Named(jnp.ones(3), 0)).recompiles
+
+    assert found.cause == "the static part of Named changes from (0,) to (1,): every call compiles anew"
+
+
 @pytest.mark.parametrize(
     ("update", "state"),
     [
