@@ -398,6 +398,8 @@ class LostDecay:
     """What is new is multiplied by 1 minus it, which is 0."""
 
     site: SourceLine
+    fix: str | None = None
+    """What was tried and keeps it below 1."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,9 @@ def decay_rounds_to_one(signature: Signature) -> Hits:
     ## What to do
 
     Hold the decay in float32, or as a Python number, and the average in float32 as well: in bfloat16 it would
-    round each small change away. `optax.inject_hyperparams` gives its numbers the dtype of the parameters.
+    round each small change away. `optax.inject_hyperparams` gives its numbers the dtype of the parameters,
+    unless `hyperparam_dtype=jnp.float32` is given; made from float32 copies of them, its moments are float32
+    too. The finding names a fix where the factor is a leaf of the state and the update settles with that.
 
     ## Example
 
@@ -50,6 +52,7 @@ def decay_rounds_to_one(signature: Signature) -> Hits:
                 "number": each.number,
                 "setting": signature.setting,
             },
+            fix=each.fix,
         )
 
 

@@ -78,7 +78,7 @@ def cured(
         return tuple(leaves)
     until = time.perf_counter() + MOST_SECONDS
     trial = _Trial(course)
-    optimizers = _optimizer_paths(course.subject.state) if not is_transform else ("",)
+    optimizers = optimizer_paths(course.subject.state) if not is_transform else ("",)
     weak = [leaf for leaf in drifting if leaf.change is Change.HARDENS]
     moments = [leaf.path for leaf in weak if optimizers != ("",) and _is_inside([leaf], optimizers)]
     # Moments of a weak parameter are weak because it is, and not for what the optimizer does.
@@ -393,7 +393,7 @@ def _grown_axis(shapes: Sequence[tuple[int, ...]]) -> int | None:
     return grown[0] if one == other > 0 else None
 
 
-def _optimizer_paths(state: Any) -> tuple[str, ...]:
+def optimizer_paths(state: Any) -> tuple[str, ...]:
     """Where in the state an optimizer's own state stands."""
     pairs, _ = jax.tree_util.tree_flatten_with_path(state, is_leaf=_is_optax)
     return tuple(

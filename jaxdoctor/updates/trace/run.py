@@ -31,6 +31,7 @@ from jaxdoctor.updates.trace.abstract_values import Meaning, meaning_of
 from jaxdoctor.updates.trace.compiles import compiles
 from jaxdoctor.updates.trace.counters import counters_of
 from jaxdoctor.updates.trace.cures import cured, with_start
+from jaxdoctor.updates.trace.decay_cures import with_cures
 from jaxdoctor.updates.trace.decays import lost_decays
 from jaxdoctor.updates.trace.forms import settled
 from jaxdoctor.updates.trace.gradients import takes_gradient, unscaled_half
@@ -122,6 +123,8 @@ def sign(make: Callable[[], Traced], target: str) -> Signature:
     started, before = time.perf_counter(), len(compiles())
     story, meanings = _told(make, target)
     signature = _signature(story, meanings, target)
+    if signature.lost_decays:
+        signature = replace(signature, lost_decays=with_cures(make, signature.lost_decays))
     compiled = len(compiles()) - before
     return replace(signature, compilations=compiled, seconds=time.perf_counter() - started)
 
