@@ -133,6 +133,18 @@ class Slippery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Distant:
+    """The moving body whose place float32 resolves worst, against its size."""
+
+    spot: SourceLocation
+    distance: float
+    """From the origin, along one axis, in metres."""
+
+    size: float
+    """Of its largest geom: the radius of the sphere around it, in metres."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SelfDriven:
     """An actuator whose force grows with the velocity that it drives, by more than damping takes away."""
 
@@ -249,6 +261,9 @@ class Model:
     joints: tuple[Joint, ...] = ()
     servos: tuple[Servo, ...] = ()
     self_driven: tuple[SelfDriven, ...] = ()
+    distant: Distant | None = None
+    """None: nothing with a size moves."""
+
     slippery: tuple[Slippery, ...] = ()
     loops: tuple[Loop, ...] = ()
     overlaps: tuple[Overlap, ...] = ()

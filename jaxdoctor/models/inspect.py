@@ -8,7 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from jaxdoctor.facts.model import Hull, LimitViolation, Loop, Model, Overlap, Slippery
+from jaxdoctor.facts.model import Distant, Hull, LimitViolation, Loop, Model, Overlap, Slippery
 from jaxdoctor.models.compile import warnings_heard
 from jaxdoctor.models.constraints import constraints, is_disabled
 from jaxdoctor.models.contacts import geom_pairs, without_friction
@@ -58,6 +58,7 @@ def _inspected(model: Any, spots: ElementLines, argument: str, seed: int) -> Mod
         joints=tuple(inertias(model, spots, chosen)),
         servos=tuple(servos(model, spots, _contacts(model, start))),
         self_driven=tuple(self_driven(model, spots)),
+        distant=_distant(model, spots, start),
         slippery=tuple(
             Slippery(first=spots.at("geom", first), second=spots.at("geom", second), friction=friction)
             for first, second, friction in without_friction(model, pairs)
@@ -108,6 +109,17 @@ def _contacts(model: Any, pose: Pose) -> Any:
     state.qpos[:] = pose.qpos
     mujoco.mj_fwdPosition(model, state)
     return state
+
+
+def _distant(model: Any, spots: ElementLines, pose: Pose) -> Distant | None:
+    places = np.abs(_contacts(model, pose).xpos).max(axis=1)
+    sizes = np.zeros(model.nbody)
+    np.maximum.at(sizes, model.geom_bodyid, model.geom_rbound)
+    moving = np.flatnonzero((model.body_weldid != 0) & (sizes > 0))
+    if not len(moving):
+        return None
+    worst = int(moving[(places[moving] / sizes[moving]).argmax()])
+    return Distant(spot=spots.at("body", worst), distance=float(places[worst]), size=float(sizes[worst]))
 
 
 def _loops(model: Any, spots: ElementLines, pose: Pose) -> Iterator[Loop]:

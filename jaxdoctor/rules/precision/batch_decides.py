@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.attribution import Attribution
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.facts.outcome import Outcome
 from jaxdoctor.rules.rule import Hits, rule
@@ -23,7 +25,8 @@ def batch_decides(outcome: Outcome) -> Hits:
 
     ## What to do
 
-    Judge both: `--batch 1`, and the batch of the training.
+    Judge both: `--batch 1`, and the batch of the training. With the products raised (JD240) both compute in
+    float32.
 
     ## Example
 
@@ -38,7 +41,7 @@ def batch_decides(outcome: Outcome) -> Hits:
     """
     found = outcome.attribution
     places = [need.place for need in found.needs if need.at_batch_one is False] if found is not None else []
-    if places:
+    if found is not None and places:
         verb = (
             "needs the bits in a batch, and runs" if len(places) == 1 else "need the bits in a batch, and run"
         )
@@ -46,4 +49,13 @@ def batch_decides(outcome: Outcome) -> Hits:
             location=Location(path=outcome.subject),
             message=f"{' and '.join(places)} {verb} on no matrix unit in a batch of one",
             evidence={"places": places},
+            fix=_fix(outcome, found),
         )
+
+
+def _fix(outcome: Outcome, found: Attribution) -> str:
+    """What makes both batches compute in float32: the cure, where it was seen to help in the batch."""
+    wrapping = found.wrapping(outcome.stepped)
+    if wrapping is None:
+        return f"judge the batch of one too: --batch 1{NOT_TRIED}"
+    return f"both batches compute in float32 with {wrapping}; tried in the batch: finite"
