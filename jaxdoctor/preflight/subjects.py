@@ -37,6 +37,9 @@ T = TypeVar("T")
 KINDS = ("machine", "scan", "update", "probe")
 """From cheap to dear."""
 
+ROLLOUTS = 2
+"""The level from which on rollouts are replayed."""
+
 DEPTHS = ("metadata-only", "sample", "deep")
 
 Examine = Callable[[float, Progress], Report]
@@ -270,7 +273,7 @@ class _Here:
                 model=model,
                 controls=controls,
                 cards=(card,),
-                level=entry.level or level,
+                level=entry.level or max(level, ROLLOUTS),
                 function=function,
                 args=args,
                 check=check,
@@ -283,7 +286,7 @@ class _Here:
             files = [Path(file).parent] if file else []
             if entry.function is not None or entry.env is not None:
                 files = sorted(self.config.folder.rglob("*.py"))
-            ask = _built(entry.at, functools.partial(probe_ask, asked, seconds=1, level=level))
+            ask = _built(entry.at, functools.partial(probe_ask, asked, seconds=1))
             yield Subject(
                 kind="probe",
                 name=name if card == HERE else f"{name} on {card}",
@@ -293,7 +296,7 @@ class _Here:
                 cost=(ask.steps or STEPS) * replays_of(ask)[0] * ask.level,
                 time_limit=entry.time_limit,
                 at=entry.at,
-                level=2,
+                level=ROLLOUTS,
                 named=tuple(one for one in (file, read) if one is not None),
             )
 

@@ -259,6 +259,11 @@ def check(ask: Ask) -> None:
     """
     if ask.level not in LEVELS:
         raise UsageError(f"there is no level {ask.level}", hint="1 the machine, 2 a rollout, 3 a closer look")
+    if ask.level == 1 and ask.model:
+        raise UsageError(
+            f"level 1 examines the machine alone, and {ask.subject or ask.model} was named",
+            hint="give level 2 or 3, or name nothing",
+        )
     if ask.engine not in ENGINES:
         raise UsageError(f"there is no engine {ask.engine}", hint=f"--engine takes {' or '.join(ENGINES)}")
     if ask.bundle is not None:

@@ -118,6 +118,7 @@ def test_a_time_limit_too_short_for_the_compiler_is_unknown(hand, tmp_path):
         (["--replays", "0"], "--replays 0 replays nothing"),
         (["--batch", "-1"], "--batch -1 replays nothing"),
         (["--level", "4"], "there is no level 4"),
+        (["--level", "1"], "level 1 examines the machine alone, and "),
         (["--time-limit", "0"], "--time-limit 0 leaves no time"),
         (["--card", "rtx-4900"], "there is no card named 'rtx-4900'"),
         (["--precision", "tf33"], "there is no precision named 'tf33'"),
