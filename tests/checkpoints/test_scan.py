@@ -85,7 +85,9 @@ def test_the_speed_of_a_run_is_told(tmp_path):
     """A thousand steps a second, from the times at which the files were written."""
     folder = save_run(tmp_path / "run", [1, 2, 3])
 
-    assert "3 checkpoints, steps 1,000 to 3,000, 1,000 a second" in run(folder).stdout
+    words = " ".join(run(folder).stdout.split())
+
+    assert "3 checkpoints, steps 1,000 to 3,000, 1,000 a second" in words
 
 
 def test_without_a_series_each_file_stands_alone(tmp_path):
