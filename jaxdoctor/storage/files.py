@@ -195,7 +195,8 @@ def read_exactly(file: BinaryIO | Opened, offset: int, size: int, budget: Budget
         return file.content[offset : offset + size]
     stored = os.fstat(file.fileno()).st_size
     if offset < 0 or size < 0 or offset + size > stored:
-        name = getattr(file, "name", "the file")
+        named = getattr(file, "name", None)
+        name = os.path.basename(named) if isinstance(named, str) else "the file"  # noqa: PTH119 (a name of any kind)
         raise TruncatedError(
             f"{name} ends at byte {stored}, and bytes {offset} to {offset + size} are needed"
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from jaxdoctor.errors import UnreadableError
 from jaxdoctor.facts.fault import Fault
 from jaxdoctor.facts.leaf import Leaf, Role
-from jaxdoctor.facts.text import counted
+from jaxdoctor.facts.text import agreed, counted
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.damage import (
@@ -83,6 +83,8 @@ class Item:
         self.tree = Tree()
         self.sizes: dict[Path, int] = {}
         self.no_manifest = False
+        self.unread = False
+        """Whether the list of what is stored could not be read, so that what lacks cannot be told."""
 
     def leaves(self) -> list[Leaf]:
         """Every leaf, in the order of their names."""
@@ -92,7 +94,7 @@ class Item:
         self.budget.allow(len(stored) * LEAF, f"the list of arrays in {self.folder.name}")
         found = [self._leaf(name, keys, kinds) for name, keys in sorted(stored.items())]
         aggregated = list(self._aggregated(set(stored)))
-        if not self.no_manifest:
+        if not self.no_manifest and not self.unread:
             self._note_missing(stored, {leaf.path for leaf in aggregated})
         for fault in self.lost.faults(self.folder):
             self.note(fault)
@@ -105,16 +107,24 @@ class Item:
             try:
                 return ocdbt.entries(self.folder, self.budget)
             except DamagedError as error:
+                self.unread = True
                 self.note(error.fault(path=str(self.folder / ocdbt.MANIFEST)))
+        broken = self.unread
         processes = [name for name in names(self.folder) if PROCESS.fullmatch(name)]
         if not merged and (processes or self.tree.is_ocdbt):
             self._note_no_manifest()
         if not processes:
             return self._files()
         found: dict[str, Span] = {}
+        self.unread = False
         for name in processes:
-            with noted(self.note, path=str(self.folder / name)):
+            try:
                 found |= ocdbt.entries(self.folder / name, self.budget)
+            except DamagedError as error:
+                # Of a store whose merged list is broken as well, that is the one finding.
+                if not broken:
+                    self.note(error.fault(path=str(self.folder / name)))
+                self.unread = True
         return found
 
     def _note_no_manifest(self) -> None:
@@ -164,7 +174,7 @@ class Item:
         """Whether no chunk is lost and no file is cut, which is known before any value is read."""
         if array.absent and self.tree.writes_fill:
             total = array.absent + len(array.chunks)
-            self.lost.add("chunks", MissingError(f"{array.absent} of its {total} chunks are missing"), leaf)
+            self.lost.add("chunks", MissingError(_chunks_missing(array.absent, total)), leaf)
             return False
         for span in array.chunks.values():
             if span.path is None:
@@ -213,4 +223,17 @@ class Item:
             if entry.in_aggregate or name in stored or path in aggregated:
                 continue
             if entry.value_type in ARRAY_TYPES:
-                self.lost.add("tree", MissingError("the tree names it, and no array is stored for it"), path)
+                self.lost.add(*self._absence(name), path)
+
+    def _absence(self, name: str) -> tuple[str, MissingError]:
+        """Why an array cannot be found: its metadata is gone from beside its chunks, or all of it is."""
+        if any(member.name.startswith(f"{name}/") for member in self.members):
+            return "hidden", MissingError(
+                f"{name}/.zarray is missing, and chunks of the array are there: hidden files were left out",
+                hint="copy the whole folder again, with the files whose names begin with a dot",
+            )
+        return "tree", MissingError("the tree names it, and no array is stored for it")
+
+
+def _chunks_missing(absent: int, total: int) -> str:
+    return f"{absent:,} of its {counted(total, 'chunk')} {agreed(absent)} missing"

@@ -7,6 +7,7 @@ and never a path. https://google.github.io/tensorstore/kvstore/ocdbt/index.html
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,11 @@ class _Tree:
         if place.size > LARGEST:
             raise HostileError(f"{path} is said to hold a B-tree node of {place.size} bytes")
         with open_regular(path, root=self.folder) as file:
+            there, end = os.fstat(file.fileno()).st_size, place.offset + place.size
+            if end > there:
+                raise TruncatedError(
+                    f"{path.name} is cut off: it needs {end:,} bytes and {there:,} are there"
+                )
             stored = read_exactly(file, place.offset, place.size, self.budget)
         self._insist_small(stored, NODE_MAGIC, f"a B-tree node in {path.name}")
         return self._dump("node", stored, f"btreenode::node:0:{len(stored)}")
@@ -128,10 +134,15 @@ class _Tree:
 
     def _insist_small(self, stored: bytes, magic: bytes, what: str) -> None:
         """Decompresses first with a bound of our own, since TensorStore has none."""
+        if not stored:
+            raise TruncatedError(f"{what} is empty")
         if stored[:4] != magic:
             raise CorruptError(f"{what} does not begin as OCDBT does")
         if len(stored) < HEADER + 2 + CHECKSUM:
             raise TruncatedError(f"{what} ends after {len(stored)} bytes")
+        declared = int.from_bytes(stored[4:HEADER], "little")
+        if declared > len(stored):
+            raise TruncatedError(f"{what} is cut off: it has {len(stored):,} of its {declared:,} bytes")
         codec = "zstd" if stored[HEADER + 1] else None
         body = stored[HEADER + 2 : -CHECKSUM]
         room = max((self.budget.memory - self.held) // INFLATION, 0)

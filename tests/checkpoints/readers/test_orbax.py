@@ -357,14 +357,43 @@ def test_a_lost_data_file_is_missing(saved, tmp_path):
 def test_faults_of_an_item_name_the_leaf_as_the_checkpoint_does(run, tmp_path):
     """In a step with several items, the item comes first in leaves and in faults about them."""
     path = shutil.copytree(run / "5", tmp_path / "5")
+    file = path / "state" / "_METADATA"
+    tree = json.loads(file.read_text())
+    lost = json.loads(json.dumps(next(iter(tree["tree_metadata"].values()))))
+    lost["key_metadata"] = [lost["key_metadata"][0] | {"key": "lost"}]
+    tree["tree_metadata"]["('lost',)"] = lost
+    file.write_text(json.dumps(tree))
+
+    faults = read(path).faults
+
+    assert [(fault.kind, fault.leaf) for fault in faults] == [("missing-file", "state/lost")]
+
+
+@pytest.mark.parametrize("kept", [None, 0, 40])
+def test_an_index_that_cannot_be_read_is_one_fault(run, tmp_path, kept):
+    """Files that are gone or cut: what lies in them cannot be told, and is not told of each array."""
+    path = shutil.copytree(run / "5", tmp_path / "5")
     for data in (path / "state").rglob("d/*"):
-        data.unlink()
+        if kept is None:
+            data.unlink()
+        else:
+            data.write_bytes(data.read_bytes()[:kept])
 
-    checkpoint = read(path)
+    (fault,) = read(path).faults
 
-    assert {"missing-file"} == {fault.kind for fault in checkpoint.faults}
-    assert {"state/w", "state/step"} & {fault.leaf for fault in checkpoint.faults}
-    assert all(fault.leaf is None or fault.leaf.startswith("state/") for fault in checkpoint.faults)
+    assert fault.kind == ("missing-file" if kept is None else "truncated-file")
+    assert kept is None or "is cut off: it needs" in fault.message
+
+
+def test_chunks_without_the_hidden_file_beside_them(saved, tmp_path):
+    """A copy by a pattern leaves out names that begin with a dot."""
+    path = shutil.copytree(saved["files"], tmp_path / "1")
+    (path / "params.dense.bias" / ".zarray").unlink()
+
+    (fault,) = read(path).faults
+
+    assert (fault.kind, fault.leaf) == ("missing-file", "params/dense/bias")
+    assert fault.message.startswith("params.dense.bias/.zarray is missing, and chunks of the array are there")
 
 
 def test_a_lost_array_is_missing(saved, tmp_path):

@@ -109,7 +109,8 @@ def replaced(folder, content):
 @pytest.mark.parametrize(
     ("content", "error"),
     [
-        (b"", CorruptError),
+        (b"", TruncatedError),
+        (framed(ocdbt.MANIFEST_MAGIC, b"nonsense")[:-3], TruncatedError),
         (b"not a manifest at all", CorruptError),
         (ocdbt.MANIFEST_MAGIC, TruncatedError),
         (framed(ocdbt.MANIFEST_MAGIC, b"not zstd"), CorruptError),
