@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from jaxdoctor.facts.model import rounded_up
+from jaxdoctor.facts.model import Servo, rounded_up
 from jaxdoctor.models.constraints import is_disabled
 from jaxdoctor.models.contacts import geom_pairs
 from jaxdoctor.models.element_lines import ElementLines
@@ -37,6 +37,9 @@ MOST_LOOPS = 4
 """So many loops are softened one by one."""
 
 MORE_ITERATIONS = 4
+
+NOTICED = 0.1
+"""Servos of at least this share of what the timestep follows count in a swing of several joints."""
 
 FARTHEST_THROW, USUAL_THROW = 0.5, 0.05
 """Radians or metres that a motor moves its joint in one timestep: too far, and as far as will do."""
@@ -126,14 +129,19 @@ def _gains(model: Any) -> Iterator[Change]:
     state = mujoco.MjData(model)
     state.qpos[:] = start_pose(model).qpos
     mujoco.mj_fwdPosition(model, state)
-    stiff = [
-        servo
-        for servo in servos(model, ElementLines(model, ""), state)
-        if servo.inertia > 0 and servo.stiffness_ratio(timestep) > 1
-    ]
+    moved = [servo for servo in servos(model, ElementLines(model, ""), state) if servo.inertia > 0]
+    stiff = [servo for servo in moved if servo.stiffness_ratio(timestep) > 1]
     if not stiff:
         return
-    divisor = rounded_up(max(servo.divisor(timestep) for servo in stiff))
+    yield _softer(stiff, max(servo.divisor(timestep) for servo in stiff))
+    together = [servo for servo in moved if servo.stiffness_ratio(timestep) > NOTICED]
+    if len(together) > 1:
+        # A swing of several joints is no stiffer than all of them one by one, added up.
+        yield _softer(together, sum(max(servo.divisor(timestep), 0.0) for servo in together))
+
+
+def _softer(stiff: Sequence[Servo], divisor: float) -> Change:
+    divisor = rounded_up(divisor)
     numbers = [servo.number for servo in stiff]
 
     def softer(model: Any) -> None:
@@ -141,7 +149,7 @@ def _gains(model: Any) -> Iterator[Change]:
         model.actuator_biasprm[numbers] /= divisor
 
     named = str(stiff[0].spot) if len(stiff) == 1 else f"{len(stiff)} servos"
-    yield Change(name=f"kp and kv divided by {divisor:g} on {named}", apply=softer)
+    return Change(name=f"kp and kv divided by {divisor:g} on {named}", apply=softer)
 
 
 def _forces(model: Any) -> Iterator[Change]:

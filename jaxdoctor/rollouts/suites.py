@@ -29,7 +29,8 @@ def brax_environment(named: EnvironmentNamed) -> Any:
     """
     envs = _imported("brax.envs", "brax")
     _insist(named, envs._envs)  # noqa: SLF001 (the registry has no other list of names)
-    return _made(named, lambda: envs.get_environment(named.name, **named.options))
+    backend = {key: value for key, value in named.options.items() if key == "backend"}
+    return _made(named, lambda: envs.get_environment(named.name, **backend))
 
 
 def playground_environment(named: EnvironmentNamed) -> Any:

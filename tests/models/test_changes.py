@@ -162,3 +162,29 @@ def test_a_motor_that_throws_its_joint_gets_less_gear():
     held = motor(1e8, 'forcerange="-1e-8 1e-8"')
     for healthy in (motor(0.1), held):
         assert not [name for name in names(compiled(arm(1), after=healthy)) if name.startswith("gear")]
+
+
+def test_servos_that_swing_together_are_softened_together():
+    """Each alone is about as stiff as the timestep follows; on one arm they are stiffer."""
+    servos = "".join(f'<position joint="hinge{joint}" kp="{{kp}}"/>' for joint in range(2))
+    options = '<option timestep="0.01" gravity="0 0 0"><flag autoreset="disable"/></option>'
+
+    def coupled(kp):
+        return compiled(arm(2), after=f"<actuator>{servos.format(kp=kp)}</actuator>", options=options)
+
+    def swings_up(model):
+        data = mujoco.MjData(model)
+        data.qvel[:] = 1e-6
+        for _ in range(400):
+            mujoco.mj_step(model, data)
+        return not abs(data.qpos).max() < 1e-3
+
+    stiff = next(
+        coupled(kp)
+        for kp in np.geomspace(1, 1e6, 60)
+        if [name for name in names(coupled(kp)) if name.startswith("kp")]
+    )
+    together = [change for change in changes(stiff) if change.name.endswith(" on 2 servos")]
+
+    assert swings_up(stiff)
+    assert not swings_up(changed(stiff, together[-1]))

@@ -140,7 +140,8 @@ def _policy(plan: RecordPlan, environment: Environment) -> Policy:
         action=environment.action_size,
         discrete=environment.discrete,
     )
-    return build_policy(plan.policy, sizes, seed=plan.seed)
+    draws = find_source(plan.model).load(plan.model).draws
+    return build_policy(plan.policy, sizes, seed=plan.seed, stochastic=draws)
 
 
 def inspected(environment: Environment, seed: int) -> Model | None:

@@ -14,10 +14,15 @@ ENV, POLICY, NETWORK = "--env ", " --policy ", " --network "
 
 BRAX, PLAYGROUND, USERS = "brax", "playground", "users"
 
+LIKELIEST, DRAWN = "likeliest", "drawn"
+"""What the policy's actions are: the likeliest of their distribution, as at inference, or drawn from it."""
+
+ACTIONS: Mapping[str, tuple[str, ...]] = {"actions": (LIKELIEST, DRAWN)}
+
 OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    BRAX: {"backend": ("mjx", "generalized", "positional", "spring")},
-    PLAYGROUND: {"impl": ("jax", "warp")},
-    USERS: {},
+    BRAX: {"backend": ("mjx", "generalized", "positional", "spring"), **ACTIONS},
+    PLAYGROUND: {"impl": ("jax", "warp"), **ACTIONS},
+    USERS: ACTIONS,
 }
 """What may stand behind an environment's name, and its values."""
 
@@ -37,6 +42,11 @@ class EnvironmentNamed:
 
     policy: str | None = None
     network: str | None = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether the policy draws its actions, as in training."""
+        return self.options.get("actions") == DRAWN
 
     @property
     def shown(self) -> str:
@@ -80,8 +90,10 @@ def _option(pair: str, suite: str, text: str) -> tuple[str, str]:
     key, equals, value = pair.partition("=")
     known = OPTIONS[suite]
     if not equals or key not in known:
-        if not known:
-            raise UsageError(f"{text!r}: a function takes no options", hint="set it in the function")
+        if suite == USERS:
+            raise UsageError(
+                f"{text!r}: a function takes no options but actions=drawn", hint="set it in the function"
+            )
         raise UnknownNameError(f"option of {suite}: environments", key, known)
     if value not in known[key]:
         raise UnknownNameError(key, value, known[key])

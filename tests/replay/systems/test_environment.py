@@ -212,3 +212,17 @@ def test_actions_of_another_size_are_one_clear_error(recorded, tmp_path):
     with pytest.raises(JaxdoctorError, match=r"action in .* has the shape 12x3") as caught:
         recorded("point", controls=str(tmp_path / "played.npy"))
     assert "point wants steps x 1" in caught.value.hint
+
+
+def test_drawn_actions_differ_from_the_likeliest(recorded, tmp_path):
+    """From the same states and keys, and alike in every replay of the same key."""
+
+    def actions(name):
+        plan, system, recording, _ = recorded(name)
+        ensemble = Ensemble(system.load(plan, tmp_path), batch=REPLAYS, chunk=STEPS)
+        return ensemble.roll_out(recording, [Lane()])[0].states["action"][1]
+
+    likeliest, drawn = actions("point"), actions("point,actions=drawn")
+
+    assert (likeliest != drawn).any()
+    assert (drawn == actions("point,actions=drawn")).all()
