@@ -103,7 +103,7 @@ def _why(setting: Setting) -> Iterator[str]:
     codes = ", ".join(setting.because)
     yield f"# {codes}: {_one_line(setting.reason)}" if codes else f"# {_one_line(setting.reason)}"
     if setting.price:
-        yield f"# price: {_one_line(setting.price)}"
+        yield f"# costs: {_one_line(setting.price)}"
 
 
 def _one_line(text: str) -> str:

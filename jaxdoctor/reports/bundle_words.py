@@ -6,7 +6,7 @@ from jaxdoctor.facts.bundle_replay import BundleReplay, BundleRun
 from jaxdoctor.facts.text import counted
 from jaxdoctor.reports.wording import DASH
 
-HEADINGS = ("replay", "first bad", "", "leaves at", "difference")
+HEADINGS = ("replay", "first failure", "", "leaves at", "difference")
 
 
 def recorded(bundle: BundleReplay) -> str:
@@ -22,7 +22,7 @@ def row(bundle: BundleReplay, run: BundleRun) -> tuple[str, str, str, str, str]:
     if not run.failed:
         first, means = DASH, "stays finite"
     else:
-        first = f"{run.first_bad_step} {run.first_bad_field}"
+        first = f"step {run.first_bad_step:,} {run.first_bad_field}"
         means = "fails as recorded" if bundle.repeats(run) else "fails, otherwise than recorded"
     left = DASH if run.left_at is None else str(run.left_at)
     return run.how, first, means, left, DASH if run.difference is None else f"{run.difference:.1e}"

@@ -202,10 +202,10 @@ def _trials(outcome: Outcome) -> Iterator[str]:
         "bits",
         "failed",
         "95 %",
-        "first bad",
-        "horizon / chaos",
+        "first failure",
+        "leaves x64 / chaos",
         "one-step error",
-        "price",
+        "slowdown",
     )
     rows = (
         (

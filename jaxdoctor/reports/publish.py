@@ -19,6 +19,9 @@ NEVER = "never"
 
 STDOUT = Path("-")
 
+BEGINNING = 4096
+"""Bytes by which a file is told to be no text."""
+
 Destination = tuple[str, Path | None]
 """A format's name and its file; None: stdout."""
 
@@ -111,16 +114,27 @@ def require_writable(path: Path) -> None:
     """Says now, and not after an hour of work, that a report cannot be written there. Writes nothing.
 
     Raises:
-        UsageError: it is a folder, its folder does not exist, or one may not write there.
+        UsageError: it is a folder or no text, its folder does not exist, or one may not write there.
     """
     if path == STDOUT:
         return
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
+    if path.is_file() and _is_binary(path):
+        raise _unwritable(path, "it holds no text, so it is no earlier report")
     if not path.parent.is_dir():
         raise _unwritable(path, "its folder does not exist")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise _unwritable(path, "permission denied")
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether a file begins as a checkpoint or a model does, and no report: with a NUL somewhere."""
+    try:
+        with path.open("rb") as file:
+            return b"\0" in file.read(BEGINNING)
+    except OSError:
+        return False  # what is wrong with it is said when it is written
 
 
 def _unwritable(path: Path, why: str) -> UsageError:

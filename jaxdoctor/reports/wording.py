@@ -101,8 +101,8 @@ def replayable(report: Report) -> str | None:
 
 
 def summary(report: Report) -> str:
-    """The line that every format ends with: "1 error, 3 subjects examined, 2 not examined, 1 ignored"."""
-    parts = [f"{_news(report)}{stands(report.standing)}", f"{counted(report.examined, 'subject')} examined"]
+    """The line that every format ends with: "1 error, 3 checkpoints examined, 2 not examined, 1 ignored"."""
+    parts = [f"{_news(report)}{stands(report.standing)}", f"{examined(report)} examined"]
     if report.reused:
         parts[-1] += f" ({len(report.reused):,} of them earlier and unchanged)"
     left_out = ((len(report.unexamined), "not examined"), (len(report.ignored), "ignored"))
@@ -118,6 +118,24 @@ def summary(report: Report) -> str:
         parts[0] += f" ({' '.join(report.selected)} selected)"
     words = ", ".join(parts) + coverage(report) + took
     return f"{words}; interrupted: partial report" if report.partial else words
+
+
+def examined(report: Report) -> str:
+    """What was examined, by kind: "2 checkpoints, 1 update and 1 machine"; "nothing"."""
+    if not report.examined:
+        return "nothing"
+    judged = [outcome for outcome in report.outcomes if outcome.verdict is not Verdict.UNKNOWN]
+    kinds = {
+        "checkpoint": len(report.checkpoints),
+        "update": len(report.signatures),
+        "rollout": len(judged),
+        "recorded failure": len(report.bundles),
+    }
+    rest = report.examined - sum(kinds.values())
+    if rest and (rest < 0 or report.environment is None):
+        return counted(report.examined, "subject")  # of an earlier version's report, or of one in parts
+    words = [counted(number, kind) for kind, number in [*kinds.items(), ("machine", rest)] if number]
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _news(report: Report) -> str:
@@ -380,12 +398,12 @@ def first_bad(trial: Trial) -> str:
         return DASH
     if trial.steps == 1:
         return trial.first_bad_field or DASH
-    return f"{trial.first_bad_step} {trial.first_bad_field or ''}".rstrip()
+    return f"step {trial.first_bad_step:,} {trial.first_bad_field or ''}".rstrip()
 
 
 def steps(horizon: float | None, most: int) -> str:
     """A horizon in steps; beyond the replay's end it is only known to be longer."""
-    return f">{most}" if horizon is None else f"{horizon:g}"
+    return f">{most:,}" if horizon is None else f"{horizon:,g}"
 
 
 def horizons(trial: Trial) -> str:

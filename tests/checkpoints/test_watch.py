@@ -98,7 +98,7 @@ def test_what_stands_is_said_of_a_checkpoint_with_nothing_new(tmp_path):
     news = vigil.look()
 
     assert news.findings == ()
-    assert summary(news) == "nothing new; 1 error stands since step_1000 (JD301), 1 subject examined"
+    assert summary(news) == "nothing new; 1 error stands since step_1000 (JD301), 1 checkpoint examined"
 
 
 @pytest.mark.parametrize(("bad", "code"), [(True, 1), (False, 0)])

@@ -46,7 +46,7 @@ def test_one_report_gives_its_prescription_with_reason_and_price(reports):
     text = recommend(reports[0]).stdout
 
     assert 'jax.config.update("jax_default_matmul_precision", "highest")' in text
-    assert "# price: 2.1 x the time per step" in text
+    assert "# costs: 2.1 x the time per step" in text
 
 
 def test_a_report_gives_the_products_that_need_the_bits_with_width_cure_and_price(reports):

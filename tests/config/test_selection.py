@@ -37,7 +37,7 @@ def test_every_command_reads_the_configuration_above_the_working_folder(place, m
     code, out, _ = scan("runs")
     assert code == 0
     assert "known since May" in out
-    assert "configured by jaxdoctor.yaml, 1 subject examined, 1 ignored" in out
+    assert "configured by jaxdoctor.yaml, 1 checkpoint examined, 1 ignored" in out
 
     monkeypatch.chdir(place / "runs")
     code, out, _ = scan("step_1.npz")
@@ -133,7 +133,7 @@ def test_a_report_in_files_alone_says_so_and_what_was_found(place):
 
     code, out, err = scan("runs", "--output", "r.json")
     assert (code, out) == (1, "")
-    assert err.startswith("wrote r.json: 1 error, 1 subject examined (")
+    assert err.startswith("wrote r.json: 1 error, 1 checkpoint examined (")
     assert scan("runs", "--output", "r.json", "--quiet")[2] == ""
 
 

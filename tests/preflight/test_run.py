@@ -234,7 +234,7 @@ def test_a_subject_that_was_not_judged_fails_although_another_is_well(place):
 
     done = run("--only", "scan")
     assert done.returncode == 3
-    assert "no findings, configured by jaxdoctor.yaml, 1 subject examined, 1 not examined" in done.stdout
+    assert "no findings, configured by jaxdoctor.yaml, 1 checkpoint examined, 1 not examined" in done.stdout
 
     allowed = "allow-unknown:\n- {subject: empty, reason: filled by the nightly run}\n"
     (place / "jaxdoctor.yaml").write_text(config + allowed)

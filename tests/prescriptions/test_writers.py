@@ -116,8 +116,8 @@ def test_each_line_carries_its_reason_and_its_price(write):
     text = write(WHOLE)
 
     assert "# JD201: products lose bits that the mass matrix needs\n" in text
-    assert "# price: 2.1 x the time per step, here\n" in text
-    assert text.count("# price: ") == 1
+    assert "# costs: 2.1 x the time per step, here\n" in text
+    assert text.count("# costs: ") == 1
     assert "# Warp\n" in text
     assert "# conflict, not set: a.json wants high, b.json wants default\n" in text
 

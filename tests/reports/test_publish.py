@@ -13,6 +13,7 @@ import pytest
 from jaxdoctor.errors import UnknownNameError, UsageError
 from jaxdoctor.facts.finding import Severity
 from jaxdoctor.reports.publish import pair, publish, require_writable, severity_named
+from jaxdoctor.reports.wording import examined
 from tests.sample_reports import EMPTY, GOLDEN
 
 
@@ -153,3 +154,41 @@ def test_verbose_tells_on_stderr_and_only_then(tmp_path):
 def test_a_device_that_is_full_is_an_error_of_the_call():
     with pytest.raises(UsageError, match="/dev/full cannot be written: No space left on device"):
         publish(GOLDEN, ["json"], [Path("/dev/full")], "error")
+
+
+MIXED = "2 checkpoints, 1 update and 1 machine"
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"examined": 0}, "nothing"),
+        ({"examined": 1, "checkpoints": 1}, "1 checkpoint"),
+        ({"examined": 4, "checkpoints": 2, "signatures": 1, "environment": True}, MIXED),
+        ({"examined": 3, "checkpoints": 2}, "3 subjects"),
+        ({"examined": 1, "checkpoints": 2}, "1 subject"),
+    ],
+)
+def test_a_summary_names_what_was_examined(parts, words):
+    """A report in parts, whose number is not that of what it holds, says the number alone."""
+    report = replace(
+        GOLDEN,
+        examined=parts["examined"],
+        checkpoints=GOLDEN.checkpoints[:1] * parts.get("checkpoints", 0),
+        signatures=GOLDEN.signatures[:1] * parts.get("signatures", 0),
+        outcomes=(),
+        bundles=(),
+        environment=GOLDEN.environment if "environment" in parts else None,
+    )
+
+    assert examined(report) == words
+
+
+def test_a_report_does_not_take_the_place_of_a_checkpoint(tmp_path):
+    """Whoever gives the file that is scanned for --output would lose it."""
+    np.savez(tmp_path / "step_1.npz", w=np.ones(3))
+    (tmp_path / "old.json").write_text("{}")
+
+    require_writable(tmp_path / "old.json")
+    with pytest.raises(UsageError, match="it holds no text, so it is no earlier report"):
+        require_writable(tmp_path / "step_1.npz")

@@ -136,7 +136,7 @@ def _overview(outcomes: tuple[Outcome, ...], console: Console) -> None:
 def _as_built(outcome: Outcome) -> str:
     if outcome.expected is None:
         return ""
-    return ", as built" if outcome.verdict is outcome.expected else f", built to be {outcome.expected}"
+    return ", as expected" if outcome.verdict is outcome.expected else f", expected {outcome.expected}"
 
 
 def _verdict(outcome: Outcome, console: Console) -> None:
@@ -186,10 +186,10 @@ def margin_bar(outcome: Outcome, console: Console) -> Text:
 def _trials(outcome: Outcome, console: Console) -> None:
     shown = worth_showing(outcome)
     roomy = console.width >= ROOMY
-    headings = ["precision", "kind", "bits", "failed", "95 %", "first bad", "horizon", "price"]
+    headings = ["precision", "kind", "bits", "failed", "95 %", "first failure", "leaves x64", "slowdown"]
     rows = [_row(trial, outcome, roomy=roomy) for trial in shown]
     if roomy:
-        headings[-2:] = ["horizon / chaos", "one-step error", "price", "memory"]
+        headings[-2:] = ["leaves x64 / chaos", "one-step error", "slowdown", "memory"]
     table(console, headings, rows, numbers="llrrrlrrrr")
     if len(shown) < len(outcome.trials):
         say(console, f"{counted(len(outcome.trials) - len(shown), 'more precision')} in --format json")

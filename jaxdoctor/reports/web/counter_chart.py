@@ -16,6 +16,9 @@ COLOURS = 8
 
 LOWEST = -9.0
 MOST_TICKS = 5
+LABEL_WIDTH = 48
+"""Of a code, in units of the drawing."""
+
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -35,7 +38,7 @@ def counter_chart(
     places = [index if step is None else step for index, step in enumerate(at)]
     scale = _Scale(places, [_decade(value, one.limit) for one in shown for value in one.values])
     drawn = _axes(scale)
-    drawn += [_error(scale.x(places[index]), words) for index, words in (errors or {}).items()]
+    drawn += _errors([(scale.x(places[index]), words) for index, words in (errors or {}).items()])
     drawn += [_line(one, index, places, scale) for index, one in enumerate(shown)]
     return chart(drawn, HEIGHT, "Counters as a share of their limits, over the saves")
 
@@ -75,8 +78,22 @@ def _axes(scale: _Scale) -> list[Markup]:
     return drawn
 
 
-def _error(x: float, words: str) -> Markup:
+def _errors(marks: Sequence[tuple[float, str]]) -> list[Markup]:
+    """Saves that hold an error. Neighbours with the same codes have them written once."""
+    written: list[tuple[float, str]] = []
+    drawn = []
+    for x, words in sorted(marks):
+        is_said = any(words == said or x - at < LABEL_WIDTH for at, said in written[-1:])
+        if not is_said:
+            written.append((x, words))
+        drawn.append(_error(x, words, is_said=is_said))
+    return drawn
+
+
+def _error(x: float, words: str, *, is_said: bool) -> Markup:
     """A save that holds an error, as a line from top to bottom with its codes."""
+    if is_said:
+        return tag("g", tag("title", words), upright(x, TOP, HEIGHT - BOTTOM), class_="error-mark")
     leftwards = x > WIDTH / 2
     stated = label(x + (-5 if leftwards else 5), HEIGHT - BOTTOM - 6, words, "end" if leftwards else "start")
     return tag("g", tag("title", words), upright(x, TOP, HEIGHT - BOTTOM), stated, class_="error-mark")

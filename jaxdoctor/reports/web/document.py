@@ -13,7 +13,17 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.run import Run
 from jaxdoctor.reports.web import sections
 from jaxdoctor.reports.web.markup import Markup, joined, tag, text
-from jaxdoctor.reports.wording import in_seconds, meaning, needs, scale, signed, summary, tally, worst
+from jaxdoctor.reports.wording import (
+    examined,
+    in_seconds,
+    meaning,
+    needs,
+    scale,
+    signed,
+    summary,
+    tally,
+    worst,
+)
 
 CALM = {Verdict.HEALTHY: "good", Verdict.UNKNOWN: "warn"}
 
@@ -138,6 +148,7 @@ def _examined_card(report: Report) -> Markup:
         "section",
         tag("h2", "Examined"),
         tag("p", f"{report.examined:,}", class_="big"),
+        tag("p", examined(report).removeprefix(f"{report.examined:,} ")),
         tag("p", words),
         tag("p", _ending(report.exit_code(report.fail_on))),
         class_="card",

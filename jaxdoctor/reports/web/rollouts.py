@@ -42,7 +42,7 @@ def rollouts(report: Report) -> Markup:
 
 
 def _overview(outcome: Outcome) -> tuple[Cell, ...]:
-    built = f", built to be {outcome.expected}" if outcome.expected is not None else ""
+    built = f", expected {outcome.expected}" if outcome.expected is not None else ""
     return (
         path(outcome.subject),
         joined(
@@ -55,11 +55,12 @@ def _overview(outcome: Outcome) -> tuple[Cell, ...]:
 
 
 def _rollout(outcome: Outcome) -> Markup:
+    told = driven(outcome)
     said = joined(
         [
             tag("p", meaning(outcome), "; ", needs(outcome), "."),
             *(tag("p", sentence) for sentence in behaviour.sentences(outcome)),
-            tag("p", driven(outcome)),
+            *([tag("p", "arguments: " if outcome.is_call else "controls: ", told)] if told else []),
             *([tag("p", recorded(outcome), ".")] if outcome.bundle is not None else []),
             *(tag("p", sentence) for sentence in [*answers(outcome), *closed_loop(outcome)]),
         ]
@@ -89,10 +90,10 @@ def _trials(outcome: Outcome) -> Markup:
         "bits",
         "failed",
         "95 %",
-        "first bad",
-        "horizon / chaos",
+        "first failure",
+        "leaves x64 / chaos",
         "one-step error",
-        "price",
+        "slowdown",
         "memory",
     )
     rows = (_trial(trial, outcome) for trial in outcome.trials)

@@ -118,7 +118,7 @@ def _point(trial: Trial) -> Markup:
     dot = tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4)
     return tag(
         "g",
-        tag("title", f"{stated} ({interval(trial)}), first bad: {first_bad(trial)}"),
+        tag("title", f"{stated} ({interval(trial)}), first failure: {first_bad(trial)}"),
         upright(x, _y(trial.interval.high), _y(trial.interval.low), "whisker"),
         diamond if trial.kind is Kind.NATIVE else dot,
         class_=f"{trial.kind} {'bad' if trial.failed else 'good'}",

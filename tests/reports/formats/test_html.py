@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from jaxdoctor.facts.checkpoint import Checkpoint
-from jaxdoctor.facts.histories import histories
+from jaxdoctor.facts.histories import History, histories
 from jaxdoctor.facts.leaf import Leaf, Role
 from jaxdoctor.facts.outcome import Outcome, Verdict
 from jaxdoctor.facts.report import Report
@@ -251,3 +251,14 @@ def test_products_are_folded_and_the_exit_code_has_its_meaning():
 
     assert '<details class="folded"><summary>5 rows: ' in text
     assert "exit code 1: findings fail it" in text
+
+
+def test_neighbouring_saves_with_the_same_codes_have_them_written_once():
+    """Five saves in a row with NaN, and one far before them whose counter wrapped."""
+    history = History(leaf="step", dtype="int32", values=tuple(range(1, 41)), limit=100)
+    errors = {5: "JD311", **dict.fromkeys(range(35, 40), "JD301")}
+
+    drawn = str(counter_chart([history], list(range(40)), errors))
+
+    assert drawn.count('class="error-mark"') == 6
+    assert (drawn.count(">JD311</text>"), drawn.count(">JD301</text>")) == (1, 1)

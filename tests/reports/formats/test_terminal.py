@@ -67,8 +67,8 @@ def test_the_table_of_precisions_names_the_first_bad_step_and_field():
     text = verbose(Report(command="probe", subject="hand", examined=1, outcomes=(HAND,)))
     (row,) = [line.split() for line in text.splitlines() if line.startswith("tf32 ")]
 
-    assert row == ["tf32", "native", "10", "61", "of", "64", "87-98", "%", "12", "qLD", "9", "/", "84",
-                   "3.1e-03", "1.00", "x", "900.0", "MiB"]  # fmt: skip
+    assert row == ["tf32", "native", "10", "61", "of", "64", "87-98", "%", "step", "12", "qLD",
+                   "9", "/", "84", "3.1e-03", "1.00", "x", "900.0", "MiB"]  # fmt: skip
     assert "6 more precisions in --format json" in text
 
 
@@ -187,7 +187,7 @@ def test_no_name_steers_the_terminal(monkeypatch, write):
 
 
 def test_an_empty_report_says_that_nothing_was_examined():
-    assert plain(EMPTY).split() == ["no", "findings,", "0", "subjects", "examined"]
+    assert plain(EMPTY).split() == ["no", "findings,", "nothing", "examined"]
 
 
 def test_ten_thousand_findings_show_the_first_and_count_the_rest():
