@@ -510,6 +510,11 @@ class Signature:
         return Location(path=site.file, line=site.line, leaf=leaf)
 
     @property
+    def loop_takes_it_on(self) -> bool:
+        """Whether it is the body of a loop that makes its weak leaves strong by itself, without a compile."""
+        return self.call is not None and self.call.kind == "loop" and self.loop_error is None
+
+    @property
     def context(self) -> str:
         """What a finding adds to its message where the same target was traced in several ways."""
         return f" ({self.setting})" if self.x64 or self.params_dtype else ""
@@ -539,7 +544,8 @@ class Signature:
             yield "recompiles"
         if self.rounds is None and self.refused is None:
             yield "never settles"
-        if any(change in WEAK_CHANGES for change in changes):
+        told = (Change.WEAKENS,) if self.loop_takes_it_on else WEAK_CHANGES
+        if any(change in told for change in changes):
             yield "weak type drifts"
         if any(result.change is Change.WIDENS for result in self.results):
             yield "updates widen"

@@ -115,7 +115,10 @@ def settles(signature: Signature) -> str:
         return "never: each call gives a state of another type, and jit compiles again"
     if signature.rounds == 0:
         return "at once: the state comes out as it went in"
-    return f"after {counted(signature.rounds, 'call')}: jit compiles {signature.rounds + 1} times"
+    costs = f"jit compiles {signature.rounds + 1} times"
+    if signature.loop_takes_it_on:
+        costs = "the loop takes the state on as it comes out, and compiles nothing for it"
+    return f"after {counted(signature.rounds, 'call')}: {costs}"
 
 
 def telling(message: str) -> str:

@@ -34,7 +34,8 @@ def state_dtype_drifts(signature: Signature) -> Hits:
     An integer that becomes a float is made as a float: cast back, every fraction is cut off. A decay such as
     0.999 is never made narrower: in bfloat16 it is 1. And a bfloat16 average whose decay is above 0.996
     stands still: keep it in float32. A weak leaf, made of a Python number, is a warning: `lax.scan` takes
-    on what comes out, and jit compiles once more.
+    on what comes out, and jit compiles once more. Where the loop itself was judged, in a script, nothing is
+    compiled for it, and it is a note.
 
     ## Example
 
@@ -77,7 +78,7 @@ def state_dtype_drifts(signature: Signature) -> Hits:
                 "setting": signature.setting,
             },
             fix=_fix(signature, leaf),
-            severity=Severity.WARNING if all(_is_promoted_by_scan(each) for each in leaves) else None,
+            severity=_severity(signature, leaves),
         )
 
 
@@ -101,9 +102,16 @@ def _is_promoted_by_scan(leaf: LeafSignature) -> bool:
     return leaf.weak_in and leaf.change is not Change.NARROWS
 
 
+def _severity(signature: Signature, leaves: list[LeafSignature]) -> Severity | None:
+    if not all(_is_promoted_by_scan(leaf) for leaf in leaves):
+        return None
+    return Severity.NOTE if signature.loop_takes_it_on else Severity.WARNING
+
+
 def _cost(signature: Signature, leaves: list[LeafSignature]) -> str:
     if all(_is_promoted_by_scan(leaf) for leaf in leaves):
-        return "; lax.scan accepts it, and jit compiles once more"
+        taken = "; lax.scan accepts it, and "
+        return taken + ("compiles nothing for it" if signature.loop_takes_it_on else "jit compiles once more")
     if signature.donated:
         return "; its donated buffer cannot be used again"
     return ""

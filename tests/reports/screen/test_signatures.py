@@ -8,7 +8,7 @@ from rich.console import Console
 from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.signature import Recorded
 from jaxdoctor.reports.screen import signatures
-from tests.signatures import signature
+from tests.signatures import leaf, signature
 
 
 def shown(draw, found):
@@ -41,3 +41,12 @@ def test_the_leaves_are_among_the_tables():
 
     assert "unchanged" in shown(signatures.draw, found)
     assert "train.py:40" not in shown(signatures.draw, found)
+
+
+def test_a_loop_that_takes_its_state_on_is_not_said_to_compile_twice():
+    found = signature(leaf("loss", "~float32", "float32"), rounds=1)
+
+    assert signatures.settles(found) == "after 1 call: jit compiles 2 times"
+    assert signatures.settles(replace(found, call=replace(CALL, kind="loop"))) == (
+        "after 1 call: the loop takes the state on as it comes out, and compiles nothing for it"
+    )

@@ -1,7 +1,7 @@
 """JD501: the state's dtypes."""
 
 from jaxdoctor.facts.finding import Severity
-from jaxdoctor.facts.signature import Cure
+from jaxdoctor.facts.signature import Cure, Recorded
 from jaxdoctor.rules.update.state_dtype_drifts import state_dtype_drifts
 from tests.signatures import SITE, hits, leaf, signature
 
@@ -48,6 +48,15 @@ def test_a_weak_leaf_that_a_scan_takes_on_is_a_warning():
 
     assert (first.severity, second.severity) == (Severity.WARNING, Severity.ERROR)
     assert first.message.endswith("; lax.scan accepts it, and jit compiles once more")
+
+
+def test_a_weak_leaf_that_the_judged_loop_takes_on_is_a_note():
+    loop = Recorded(name="body", file="train.py", line=9, kind="loop", calls=1)
+
+    (finding,) = hits(state_dtype_drifts, signature(leaf("a", "~int32", "float32"), rounds=1, call=loop))
+
+    assert finding.severity is Severity.NOTE
+    assert finding.message.endswith("; lax.scan accepts it, and compiles nothing for it")
 
 
 def test_a_leaf_that_drifts_after_another_is_no_finding_of_its_own():

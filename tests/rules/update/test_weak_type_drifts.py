@@ -1,8 +1,12 @@
 """JD502: weak types."""
 
-from jaxdoctor.facts.signature import Cure
+from dataclasses import replace
+
+from jaxdoctor.facts.signature import Cure, Recorded
 from jaxdoctor.rules.update.weak_type_drifts import weak_type_drifts
 from tests.signatures import hits, leaf, signature
+
+LOOP = Recorded(name="body", file="train.py", line=9, kind="loop", calls=1)
 
 
 def test_a_weak_type_that_is_lost_costs_a_compile():
@@ -30,3 +34,12 @@ def test_several_leaves_are_one_finding_for_each_direction():
 def test_a_leaf_that_stays_weak_is_healthy():
     """Flax's TrainState begins at a Python 0, and `step + 1` is as weak."""
     assert not hits(weak_type_drifts, signature(leaf("step", "~int32", "~int32")))
+
+
+def test_a_loop_takes_on_what_stops_being_weak_and_refuses_nothing():
+    """As a while_loop whose loss begins at jnp.inf: one compile."""
+    drifting = signature(leaf("loss", "~float32", "float32"), rounds=1, call=LOOP)
+
+    assert not hits(weak_type_drifts, drifting)
+    assert hits(weak_type_drifts, replace(drifting, loop_error="the carry has other types"))
+    assert hits(weak_type_drifts, signature(leaf("loss", "float32", "~float32"), rounds=1, call=LOOP))
