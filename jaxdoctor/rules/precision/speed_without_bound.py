@@ -18,7 +18,8 @@ def speed_without_bound(outcome: Outcome) -> Hits:
     MuJoCo in C simulated the start states and controls of the replays in float64, with auto-reset off.
     Positions, velocities or accelerations passed MuJoCo's own limit of 1e10; or the largest speed, or the
     root of the kinetic energy, is more than 100 times that of the first tenth of the rollout and still grows
-    by a factor of 1.3 from each tenth to the next, which nothing does that falls or is pushed evenly.
+    by a factor of 1.3 from each tenth to the next, which nothing does that falls or is pushed evenly. MJX at
+    x64 does so too, or was not replayed so far.
 
     ## Why it matters
 
