@@ -21,7 +21,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.devices import PRECISION_VARIABLE
 from jaxdoctor.machine.judged import Machine, examine_machine
 from jaxdoctor.probe.bundles import settings_of
-from jaxdoctor.probe.workers import QUICKER, WITHOUT_FUSION
+from jaxdoctor.probe.variables import WITHOUT_FUSION, replay_variables
 from jaxdoctor.replay.packed_policy import unpacked
 from jaxdoctor.replay.plan import REPLAY_IN_C, REPLAY_IN_JAX, REPLAY_IN_WARP, VIEWED, ReplayPlan
 from jaxdoctor.rollouts.policy import read_policy
@@ -29,7 +29,7 @@ from jaxdoctor.rollouts.saved_policy import SavedPolicy
 from jaxdoctor.rollouts.sources import environment
 from jaxdoctor.rollouts.sources.environment import EnvironmentNamed
 from jaxdoctor.rules.diagnose import diagnose
-from jaxdoctor.workers.cache import cache_folder, cache_variables
+from jaxdoctor.workers.cache import cache_folder
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Task
 from jaxdoctor.workers.worker import end_all, run
@@ -318,23 +318,8 @@ class _Replaying:
 
         Of XLA's flags in the bundle only that for fusion counts: no file chooses what is written where.
         """
-        machine = self.machine.environment
-        on_cpu = (machine.here or machine.accelerator).platform in ("cpu", "unknown")
         fuses = WITHOUT_FUSION not in self.bundle.failure.xla_flags
-        ours = [QUICKER, *([] if fuses else [WITHOUT_FUSION])] if on_cpu else []
-        theirs = {**os.environ, **self.machine.variables}.get("XLA_FLAGS") or ""
-        return {
-            **self.machine.variables,
-            **cache_variables(wanted=self.ask.cache),
-            "XLA_FLAGS": " ".join([theirs, *ours]).strip() or None,
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-            "JAX_ENABLE_X64": "0",
-            PRECISION_VARIABLE: None,
-            "JAX_DEBUG_NANS": "0",
-            "JAX_DEBUG_INFS": "0",
-            "JAX_TRACEBACK_FILTERING": "off",
-            **variables,
-        }
+        return replay_variables(self.machine, variables, fuses=fuses, cache=self.ask.cache)
 
 
 def _kept() -> dict[str, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import time
 from collections.abc import Callable, Mapping
@@ -16,10 +15,12 @@ from jaxdoctor.facts.closed_loop import WARP as WARP_ENGINE
 from jaxdoctor.facts.cure import Cure
 from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import BF16, F32, F64, TF32, Precision, Rounding
+from jaxdoctor.machine.devices import PRECISION_VARIABLE
 from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.after import After
 from jaxdoctor.probe.ask import WARP, Ask, replays_of
 from jaxdoctor.probe.unfinished import Unfinished, Watched
+from jaxdoctor.probe.variables import WITHOUT_FUSION, is_accelerator, replay_variables, users_flags
 from jaxdoctor.replay.compile_limit import CompileLimitError
 from jaxdoctor.replay.plan import (
     NATIVE,
@@ -40,7 +41,6 @@ from jaxdoctor.replay.plan import (
 from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.rollouts.saved_policy import SavedPolicy
 from jaxdoctor.rollouts.source import find_source
-from jaxdoctor.workers.cache import cache_variables
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.task import Call
 from jaxdoctor.workers.worker import WorkerTimeoutError, end_all, run
@@ -50,12 +50,6 @@ RESERVE_SECONDS = 3.0
 
 LEAST_SECONDS = 5.0
 """With less time left nothing is begun."""
-
-QUICKER = "--xla_llvm_disable_expensive_passes=true --xla_backend_optimization_level=1"
-"""Takes XLA:CPU less time to compile a step, which then runs as fast."""
-
-WITHOUT_FUSION = "--xla_disable_hlo_passes=fusion"
-"""XLA:CPU's fusion recomputes a deep kinematic chain exponentially often."""
 
 DEEP = 12
 """With so many hinges one behind the other fusion is not even tried: it takes minutes."""
@@ -248,7 +242,7 @@ class _Replaying:
 
     @property
     def on_accelerator(self) -> bool:
-        return self.machine.environment.device.platform not in ("cpu", "unknown")
+        return is_accelerator(self.machine)
 
     @property
     def judged_is_here(self) -> bool:
@@ -442,7 +436,7 @@ class _Replaying:
 
         variables = {
             "JAX_ENABLE_X64": "1" if is_reference else "0",
-            "JAX_DEFAULT_MATMUL_PRECISION": None if is_reference or setting == "default" else setting,
+            PRECISION_VARIABLE: None if is_reference or setting == "default" else setting,
         }
         try:
             self._patiently(job, call, variables)
@@ -495,7 +489,7 @@ class _Replaying:
 
         A chain too deep for fusion is not compiled with it: that takes minutes.
         """
-        theirs = {**os.environ, **self.machine.variables}.get("XLA_FLAGS") or ""
+        theirs = users_flags(self.machine)
         usual = self.environment({}, fuses=self.depth < DEEP)["XLA_FLAGS"] or ""
         alone = [] if self.depth >= SUSPECT and not self.on_accelerator else [theirs]
         flags = [usual, *alone, f"{theirs} {WITHOUT_FUSION}".strip()]
@@ -503,20 +497,7 @@ class _Replaying:
 
     def environment(self, variables: Mapping[str, str | None], *, fuses: bool) -> dict[str, str | None]:
         """The variables of a worker that replays."""
-        theirs = {**os.environ, **self.machine.variables}.get("XLA_FLAGS") or ""
-        ours = [] if self.on_accelerator else [QUICKER, *([] if fuses else [WITHOUT_FUSION])]
-        return {
-            **self.machine.variables,
-            **cache_variables(wanted=self.ask.cache),
-            "XLA_FLAGS": " ".join([theirs, *ours]).strip() or None,
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-            "JAX_ENABLE_X64": "0",
-            "JAX_DEFAULT_MATMUL_PRECISION": None,
-            "JAX_DEBUG_NANS": "0",
-            "JAX_DEBUG_INFS": "0",
-            "JAX_TRACEBACK_FILTERING": "off",
-            **variables,
-        }
+        return replay_variables(self.machine, variables, fuses=fuses, cache=self.ask.cache)
 
 
 def native_precision(machine: Machine, setting: str) -> Precision:
