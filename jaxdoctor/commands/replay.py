@@ -69,7 +69,7 @@ def replay(
 ) -> None:
     """Replay a recorded failure: does it fail here too, at which precision, in which engine."""
     from jaxdoctor.preflight.asks.probe import precision_asked
-    from jaxdoctor.probe.of_bundle import ReplayAsk, replay_bundle
+    from jaxdoctor.probe.bundle_replay import ReplayAsk, replay_bundle
     from jaxdoctor.workers.progress import shown
     from jaxdoctor.workers.stdout import chatter_to_stderr
 

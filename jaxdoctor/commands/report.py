@@ -26,7 +26,7 @@ def report(
     from jaxdoctor.config.settings import Config
     from jaxdoctor.config.waivers import weighed
     from jaxdoctor.errors import UsageError
-    from jaxdoctor.reports.json_read import read
+    from jaxdoctor.reports.json_reader import read
     from jaxdoctor.reports.publish import NEVER
 
     if not path.exists():

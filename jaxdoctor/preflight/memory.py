@@ -16,8 +16,8 @@ from jaxdoctor.errors import UnreadableError
 from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.installed import versions_examined
 from jaxdoctor.preflight.subjects import Subject
-from jaxdoctor.reports.json_read import read
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_reader import read
+from jaxdoctor.reports.json_writer import written
 from jaxdoctor.workers.cache import cache_folder
 
 WHOLE_BYTES = 1 << 20

@@ -15,7 +15,7 @@ from jaxdoctor.machine.judged import Machine
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.workers import Answers
 from jaxdoctor.replay.plan import BUNDLE, BundlePlan, Captured
-from jaxdoctor.reports.json_written import plain, written_environment
+from jaxdoctor.reports.json_writer import plain, written_environment
 from jaxdoctor.workers.progress import SILENT, Progress
 from jaxdoctor.workers.worker import run
 

@@ -17,7 +17,7 @@ from jaxdoctor.prescriptions.merge import merged
 from jaxdoctor.prescriptions.statements import XLA_FLAGS, variables
 from jaxdoctor.probe.ask import Ask
 from jaxdoctor.probe.run import probe
-from jaxdoctor.reports.json_read import read
+from jaxdoctor.reports.json_reader import read
 from jaxdoctor.reports.wording import signed
 from jaxdoctor.workers.progress import SILENT, Progress
 

@@ -430,7 +430,7 @@ class BundlePlan:
     with_policy: bool = False
 
 
-BUNDLE: Task[[str, BundlePlan], RecordedFailure] = Task("jaxdoctor.replay.bundle_written:write_bundle")
+BUNDLE: Task[[str, BundlePlan], RecordedFailure] = Task("jaxdoctor.replay.bundle_writer:write_bundle")
 """Writes one captured failure into a bundle."""
 
 
@@ -456,17 +456,15 @@ class ReplayPlan:
 
 
 REPLAY_IN_JAX: Task[[str, ReplayPlan], tuple[BundleRun, ...]] = Task(
-    "jaxdoctor.replay.bundle_replayed:replay_in_jax"
+    "jaxdoctor.replay.bundle_runs:replay_in_jax"
 )
 """Replays a bundle with the emulated precisions, or as JAX is configured in the worker."""
 
-REPLAY_IN_C: Task[[str, ReplayPlan], tuple[BundleRun, ...]] = Task(
-    "jaxdoctor.replay.bundle_replayed:replay_in_c"
-)
+REPLAY_IN_C: Task[[str, ReplayPlan], tuple[BundleRun, ...]] = Task("jaxdoctor.replay.bundle_runs:replay_in_c")
 """Replays a bundle in MuJoCo's C engine."""
 
 REPLAY_IN_WARP: Task[[str, ReplayPlan], tuple[BundleRun, ...]] = Task(
-    "jaxdoctor.replay.bundle_replayed:replay_in_warp"
+    "jaxdoctor.replay.bundle_runs:replay_in_warp"
 )
 """Replays a bundle in MuJoCo Warp."""
 

@@ -9,7 +9,7 @@ from jaxdoctor.checkpoints.options import Options
 from jaxdoctor.checkpoints.replay import replay_of
 from jaxdoctor.checkpoints.scan import scan
 from jaxdoctor.reports.format import FORMATS
-from jaxdoctor.reports.json_read import received
+from jaxdoctor.reports.json_reader import received
 from tests.builders import leaf
 from tests.rollouts.policies.brax_saved import saved_by_brax
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from jaxdoctor.facts.run import Run
 from jaxdoctor.reports.formats.html import FORMAT as HTML
-from jaxdoctor.reports.json_read import received
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_reader import received
+from jaxdoctor.reports.json_writer import written
 from tests.sample_reports import GOLDEN
 
 RUN = Run(

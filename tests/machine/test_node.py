@@ -12,8 +12,8 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.machine.card import card_named
 from jaxdoctor.machine.expected import deliveries_of_card
 from jaxdoctor.machine.node import Expectation, node_tests
-from jaxdoctor.reports.json_read import received
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_reader import received
+from jaxdoctor.reports.json_writer import written
 
 EXPECTED = Expectation(card="h100", count=8)
 

@@ -14,7 +14,7 @@ from jaxdoctor.bundles.bundle import COMPILED
 from jaxdoctor.bundles.read import read
 from jaxdoctor.remedies import guard
 from jaxdoctor.remedies._ring import layout, leaves_of, row_of
-from jaxdoctor.replay.bundle_replayed import replay_in_c
+from jaxdoctor.replay.bundle_runs import replay_in_c
 from jaxdoctor.replay.plan import ReplayPlan
 from jaxdoctor.workers.progress import SILENT
 from tests.mjcf import arm, mjcf

@@ -10,7 +10,7 @@ import pytest
 
 from jaxdoctor.bundles.bundle import Failure
 from jaxdoctor.errors import NothingExaminedError
-from jaxdoctor.replay.bundle_replayed import replay_in_jax
+from jaxdoctor.replay.bundle_runs import replay_in_jax
 from jaxdoctor.replay.float64 import insist_on_float64
 from jaxdoctor.replay.native import replay
 from jaxdoctor.replay.plan import NativePlan, RecordPlan, ReplayPlan

@@ -13,8 +13,8 @@ from jaxdoctor.facts.precision import TF32
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.closed_loop import sentences
 from jaxdoctor.reports.format import FORMATS
-from jaxdoctor.reports.json_read import received
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_reader import received
+from jaxdoctor.reports.json_writer import written
 from jaxdoctor.reports.wording import meaning
 from tests.loops import driven, loop
 from tests.outcomes import trial

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from jaxdoctor.facts.report import Report
-from jaxdoctor.reports.json_read import received
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_reader import received
+from jaxdoctor.reports.json_writer import written
 from jaxdoctor.reports.needed_products import sentences
 from tests.attributions import CONVEX, MAKE_M, around, attribution, need
 from tests.outcomes import outcome

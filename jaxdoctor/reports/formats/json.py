@@ -7,7 +7,7 @@ from typing import TextIO
 
 from jaxdoctor.facts.report import Report
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_writer import written
 
 
 def _write(report: Report, out: TextIO) -> None:

@@ -13,7 +13,7 @@ from jaxdoctor.facts.report import Report
 from jaxdoctor.facts.text import clean
 from jaxdoctor.reports.fingerprint import fingerprint
 from jaxdoctor.reports.format import Format
-from jaxdoctor.reports.json_written import plain
+from jaxdoctor.reports.json_writer import plain
 from jaxdoctor.reports.wording import replayable, summary, test_line
 from jaxdoctor.rules.pages import rules_of, url
 from jaxdoctor.rules.rule import Rule

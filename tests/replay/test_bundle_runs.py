@@ -11,9 +11,9 @@ from jaxdoctor.bundles.bundle import Failure
 from jaxdoctor.bundles.read import read
 from jaxdoctor.errors import UnreadableError, UnsupportedModelError, UsageError
 from jaxdoctor.facts.precision import F32, TF32
-from jaxdoctor.replay.bundle_loaded import load
-from jaxdoctor.replay.bundle_replayed import replay_in_c, replay_in_jax
-from jaxdoctor.replay.bundle_written import write_bundle
+from jaxdoctor.replay.bundle_loader import load
+from jaxdoctor.replay.bundle_runs import replay_in_c, replay_in_jax
+from jaxdoctor.replay.bundle_writer import write_bundle
 from jaxdoctor.replay.native import replay
 from jaxdoctor.replay.packed_policy import unpacked
 from jaxdoctor.replay.plan import BundlePlan, NativePlan, RecordPlan, ReplayPlan

@@ -7,12 +7,12 @@ from jaxdoctor.bundles.read import read
 from jaxdoctor.errors import UnreadableError, UsageError
 from jaxdoctor.facts.precision import F32, TF32
 from jaxdoctor.machine.judged import examine_machine
-from jaxdoctor.probe import of_bundle
-from jaxdoctor.probe.of_bundle import ReplayAsk, replay_bundle
+from jaxdoctor.probe import bundle_replay
+from jaxdoctor.probe.bundle_replay import ReplayAsk, replay_bundle
 from jaxdoctor.replay.packed_policy import packed
 from jaxdoctor.replay.plan import ReplayPlan
-from jaxdoctor.reports.json_read import received
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_reader import received
+from jaxdoctor.reports.json_writer import written
 from jaxdoctor.rollouts.brax_layout import stated
 from jaxdoctor.rollouts.saved_policy import SavedPolicy, StoredArray
 from tests.replay.failing import by_hand
@@ -26,7 +26,7 @@ def looked_at():
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch, looked_at):
-    monkeypatch.setattr(of_bundle, "examine_machine", lambda **_: looked_at)
+    monkeypatch.setattr(bundle_replay, "examine_machine", lambda **_: looked_at)
     return looked_at
 
 
@@ -77,7 +77,7 @@ def test_the_viewers_files_are_named(tmp_path):
 def jobs(bundle, machine, **asked):
     ask = ReplayAsk(bundle=str(bundle), **asked)
     plan = ReplayPlan(bundle=ask.bundle, deadline=1e9)
-    return list(of_bundle._Replaying(ask, read(bundle), machine, plan, 1e9, None)._jobs())
+    return list(bundle_replay._Replaying(ask, read(bundle), machine, plan, 1e9, None)._jobs())
 
 
 def test_an_environment_is_named_by_the_bundle_but_code_and_policies_by_the_user(tmp_path):
@@ -85,7 +85,7 @@ def test_an_environment_is_named_by_the_bundle_but_code_and_policies_by_the_user
 
     def stepped(subject, **asked):
         path = by_hand(tmp_path, system="environment", subject=subject, model=None, files={})
-        return of_bundle._stepped(ReplayAsk(bundle=str(path), **asked), read(path))[0]
+        return bundle_replay._stepped(ReplayAsk(bundle=str(path), **asked), read(path))[0]
 
     assert stepped("--env brax:ant,backend=mjx") == "--env brax:ant,backend=mjx"
     assert stepped("--env evil.py:make", of="mine.py:make") == "--env mine.py:make"
@@ -119,7 +119,7 @@ def test_a_policy_in_the_bundle_needs_no_option(tmp_path):
             files={},
             policy=held,
         )
-        return of_bundle._stepped(ReplayAsk(bundle=str(path), **asked), read(path))
+        return bundle_replay._stepped(ReplayAsk(bundle=str(path), **asked), read(path))
 
     assert driver(packed(saved)) == ("--env brax:ant", saved)
     assert driver(packed(saved), policy="m.net:act")[1].name == "m.net:act"
@@ -159,12 +159,12 @@ def test_precisions_share_a_program_and_other_engines_have_their_own(tmp_path, m
 def test_no_flag_of_a_bundle_reaches_xla_but_that_for_fusion(tmp_path, machine, monkeypatch):
     """`--xla_dump_to` in a stranger's file would write where it says."""
     monkeypatch.delenv("XLA_FLAGS", raising=False)
-    flags = f"--xla_dump_to=/tmp/x {of_bundle.WITHOUT_FUSION}"
+    flags = f"--xla_dump_to=/tmp/x {bundle_replay.WITHOUT_FUSION}"
     failure = Failure(step=27, field="qacc", xla_flags=flags)
 
     (job,) = jobs(by_hand(tmp_path, failure=failure), machine, engines=("mjx",))
 
-    assert of_bundle.WITHOUT_FUSION in job.variables["XLA_FLAGS"]
+    assert bundle_replay.WITHOUT_FUSION in job.variables["XLA_FLAGS"]
     assert "dump" not in job.variables["XLA_FLAGS"]
 
 

@@ -15,7 +15,7 @@ from jaxdoctor.bundles.bundle import Bundle
 from jaxdoctor.errors import UnsupportedModelError
 from jaxdoctor.facts.bundle_replay import BundleRun
 from jaxdoctor.replay.against_c import take
-from jaxdoctor.replay.bundle_loaded import load
+from jaxdoctor.replay.bundle_loader import load
 from jaxdoctor.replay.ensemble import CHUNK_STEPS, Ensemble, Rollout
 from jaxdoctor.replay.float64 import insist_on_float64
 from jaxdoctor.replay.judge import HORIZON_TOLERANCE, always_nonfinite

@@ -41,7 +41,7 @@ from jaxdoctor.facts.series import Series
 from jaxdoctor.facts.signature import Fate, LeafSignature, Signature, UpdateCounter
 from jaxdoctor.facts.statistics import Statistics
 from jaxdoctor.facts.trial import Kind, Trial
-from jaxdoctor.reports.json_written import SCHEMA
+from jaxdoctor.reports.json_writer import SCHEMA
 
 AGAIN = "write it with --format json --output FILE by this version of jaxdoctor"
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from jaxdoctor.errors import UnreadableError
-from jaxdoctor.reports.json_read import read, received
-from jaxdoctor.reports.json_written import written
+from jaxdoctor.reports.json_reader import read, received
+from jaxdoctor.reports.json_writer import written
 from tests.sample_reports import EMPTY, GOLDEN, HAND, HOSTILE
 
 
