@@ -151,6 +151,27 @@ def _known_cards(names: list[str] | None) -> list[str] | None:
     return names
 
 
+def complete_judged(incomplete: str) -> list[str]:
+    """The same with the machine that is here."""
+    from jaxdoctor.machine.card import HERE  # noqa: PLC0415 (help needs no cards)
+
+    return [*([HERE] if HERE.startswith(incomplete) else []), *complete_card(incomplete)]
+
+
+CardOption = Annotated[
+    str,
+    typer.Option(
+        "--card",
+        metavar="CARD",
+        help="The accelerator to judge for: here, or one that `jaxdoctor cards` lists.",
+        autocompletion=complete_judged,
+    ),
+]
+
+CacheOption = Annotated[
+    bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
+]
+
 CardsOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -176,13 +176,16 @@ def test_an_error_shows_control_characters_instead_of_writing_them():
     assert len(done.stderr.splitlines()) == 2
 
 
-@pytest.mark.parametrize(("typed", "offered"), [("rule tf32-by", "tf32-by-default"), ("rule JD10", "JD101")])
-def test_the_shell_completes_rules(typed, offered):
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("rule tf32-by", "tf32-by-default"), ("rule JD10", "JD101"), ("self-test --card rtx-409", "rtx-4090")],
+)
+def test_the_shell_completes_rules_and_cards(typed, offered):
     done = jaxdoctor(
         _JAXDOCTOR_COMPLETE="complete_bash",
         _PYTHON__M_JAXDOCTOR_COMPLETE="complete_bash",
         COMP_WORDS=f"jaxdoctor {typed}",
-        COMP_CWORD="2",
+        COMP_CWORD=str(len(typed.split())),
     )
 
     assert offered in done.stdout.split()

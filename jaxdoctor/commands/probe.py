@@ -9,9 +9,9 @@ import typer
 
 from jaxdoctor.command import Command
 from jaxdoctor.errors import UnknownNameError
-from jaxdoctor.machine.card import HERE, known_cards
+from jaxdoctor.machine.card import HERE
 from jaxdoctor.models.scenario import SCENARIOS
-from jaxdoctor.options import PythonOption, Shared, reporting
+from jaxdoctor.options import CacheOption, CardOption, PythonOption, Shared, complete_judged, reporting
 from jaxdoctor.prescriptions.writers import WRITERS
 from jaxdoctor.probe.ask import ENGINES, MJX
 
@@ -35,10 +35,6 @@ def _known_scenario(name: str | None) -> str | None:
 
 def _complete(incomplete: str, names: list[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
-
-
-def _complete_card(incomplete: str) -> list[str]:
-    return _complete(incomplete, [HERE, *(card.name for card in known_cards())])
 
 
 @reporting
@@ -138,15 +134,7 @@ def probe(
             help="Environments that your run steps at once: says whether their memory fits the card.",
         ),
     ] = None,
-    card: Annotated[
-        str,
-        typer.Option(
-            "--card",
-            metavar="CARD",
-            help="The accelerator to judge for: here, or one that `jaxdoctor cards` lists.",
-            autocompletion=_complete_card,
-        ),
-    ] = HERE,
+    card: CardOption = HERE,
     level: Annotated[
         int,
         typer.Option(
@@ -159,7 +147,7 @@ def probe(
             "--expect-card",
             metavar="CARD",
             help="With --level 1: fail unless JAX computes on this card, with the bits it delivers.",
-            autocompletion=_complete_card,
+            autocompletion=complete_judged,
         ),
     ] = None,
     expect_count: Annotated[
@@ -205,9 +193,7 @@ def probe(
             help="Also time a step at each setting on this device; by default only where it is judged.",
         ),
     ] = False,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
-    ] = True,
+    cache: CacheOption = True,
     engine: Annotated[
         str,
         typer.Option(

@@ -10,7 +10,7 @@ import typer
 from jaxdoctor.command import Command
 from jaxdoctor.errors import FINDINGS, UnknownNameError
 from jaxdoctor.machine.card import HERE
-from jaxdoctor.options import PythonOption, QuietOption, VerboseOption
+from jaxdoctor.options import CardOption, PythonOption, QuietOption, VerboseOption
 from jaxdoctor.prescriptions.writers import WRITERS
 
 if TYPE_CHECKING:
@@ -50,14 +50,7 @@ def recommend(
         str | None,
         typer.Option("--verify", metavar="MODEL", help="Replay the model with and without the settings."),
     ] = None,
-    card: Annotated[
-        str,
-        typer.Option(
-            "--card",
-            metavar="CARD",
-            help="The accelerator to judge for: here, or one that `jaxdoctor cards` lists.",
-        ),
-    ] = HERE,
+    card: CardOption = HERE,
     time_limit: Annotated[
         float, typer.Option("--time-limit", min=1, metavar="SECONDS", help="For --verify.")
     ] = 300.0,

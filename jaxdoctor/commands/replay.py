@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jaxdoctor.command import Command
-from jaxdoctor.options import PythonOption, Shared, reporting
+from jaxdoctor.options import CacheOption, PythonOption, Shared, reporting
 
 
 @reporting
@@ -60,9 +60,7 @@ def replay(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="For all replays.")
     ] = 300.0,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
-    ] = True,
+    cache: CacheOption = True,
     python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
     *,
     shared: Shared,

@@ -8,25 +8,16 @@ import typer
 
 from jaxdoctor.command import Command
 from jaxdoctor.machine.card import HERE
-from jaxdoctor.options import PythonOption, Shared, reporting
+from jaxdoctor.options import CacheOption, CardOption, PythonOption, Shared, reporting
 
 
 @reporting
 def self_test(
-    card: Annotated[
-        str,
-        typer.Option(
-            "--card",
-            metavar="CARD",
-            help="The accelerator to judge for: here, or one that `jaxdoctor cards` lists.",
-        ),
-    ] = HERE,
+    card: CardOption = HERE,
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="For all scenarios together.")
     ] = 600.0,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
-    ] = True,
+    cache: CacheOption = True,
     python: PythonOption = None,  # noqa: ARG001 (its callback chooses it)
     *,
     shared: Shared,
