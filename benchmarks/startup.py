@@ -1,4 +1,7 @@
-"""`jaxdoctor --help` against a Typer application that says hello: wall time of a process, as a ratio."""
+"""`jaxdoctor --help` against a Typer application that says hello: wall time of a process, as a ratio.
+
+And `jaxdoctor rule` with arguments converted by `config/arguments.py` against the same converted by Typer.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,20 @@ app()
 """
 
 
+BY_TYPER = """
+import sys
+
+from jaxdoctor.config import arguments
+
+arguments._converted_here = lambda parameters: parameters
+sys.argv = ["jaxdoctor", "rule", "JD301"]
+
+from jaxdoctor.cli import main
+
+main()
+"""
+
+
 def seconds(command: list[str]) -> float:
     """Wall time of one run."""
     started = time.perf_counter()
@@ -42,12 +59,20 @@ def main() -> None:
         hello.write_text(HELLO)
         peer = [sys.executable, str(hello), "--help"]
         ours = [sys.executable, "-m", "jaxdoctor", "--help"]
-        rounds = [(seconds(peer), seconds(ours)) for _ in range(ROUNDS)]
-    peer_median, ours_median = (statistics.median(column) for column in zip(*rounds, strict=True))
+        rule = [sys.executable, "-m", "jaxdoctor", "rule", "JD301"]
+        rounds = [
+            tuple(map(seconds, (peer, ours, rule, [sys.executable, "-c", BY_TYPER]))) for _ in range(ROUNDS)
+        ]
+    peer_median, ours_median, rule_median, typers_median = (
+        statistics.median(column) for column in zip(*rounds, strict=True)
+    )
     print(f"Python {sys.version.split()[0]}, typer {version('typer')}, {ROUNDS} rounds")
     print(f"hello --help      {1000 * peer_median:6.0f} ms")
     print(f"jaxdoctor --help  {1000 * ours_median:6.0f} ms")
     print(f"ratio             {ours_median / peer_median:6.2f}    goal {GOAL}")
+    print(f"jaxdoctor rule    {1000 * rule_median:6.0f} ms")
+    print(f"converted by Typer{1000 * typers_median:6.0f} ms")
+    print(f"ratio             {typers_median / rule_median:6.2f}")
 
 
 if __name__ == "__main__":

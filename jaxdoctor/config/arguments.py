@@ -1,4 +1,7 @@
-"""Takes plain arguments as they are, for which Typer would first load Pydantic."""
+"""Takes plain arguments as they are, for which Typer would first load Pydantic.
+
+`jaxdoctor rule` takes 1.7 times as long where Typer 0.29 converts its arguments: `benchmarks/startup.py`.
+"""
 
 from __future__ import annotations
 
