@@ -74,7 +74,10 @@ def _going_back(finding: Finding, clean: Sequence[Checkpoint]) -> Finding:
     newest = clean[-1].path if clean else None
     sentence = "no checkpoint of this run is clean"
     if newest is not None:
-        sentence = f"the last clean checkpoint is `{_called(Path(newest))}`"
+        # Where a later one is clean, nobody need go back.
+        later = (clean[-1].step or 0) > (finding.location.step or 0) and finding.location.step is not None
+        which = "a later checkpoint is clean:" if later else f"{LAST_CLEAN} is"
+        sentence = f"{which} `{_called(Path(newest))}`"
     fix = sentence if finding.fix is None else f"{finding.fix}; {sentence}"
     if newest is not None and LAST_CLEAN in (finding.fix or ""):
         fix = (finding.fix or "").replace(LAST_CLEAN, f"`{_called(Path(newest))}`, {LAST_CLEAN},")

@@ -88,3 +88,14 @@ def test_one_checkpoint_has_no_other_to_go_back_to(tmp_path):
     (finding,) = scanned(save_run(tmp_path, {100}, steps=(100,)))
 
     assert "last_clean" not in finding.evidence
+
+
+def test_a_clean_checkpoint_that_is_later_is_called_so(tmp_path):
+    """Where one in the middle is cut off, the newest is there to go on from."""
+    run = save_run(tmp_path, set(), steps=(100, 200, 300))
+    middle = tmp_path / "step_200.npz"
+    middle.write_bytes(middle.read_bytes()[:-40])
+
+    (fix,) = [finding.fix for finding in scanned(run) if finding.name == "truncated-file"]
+
+    assert fix.endswith("; a later checkpoint is clean: `step_300.npz`")

@@ -21,6 +21,7 @@ from jaxdoctor.storage.listed import listed
 from jaxdoctor.storage.npy import MAGIC, Records, read_records
 from jaxdoctor.storage.pickles.files import faults_of, read_stream
 from jaxdoctor.storage.pickles.parts import Table
+from jaxdoctor.storage.placeholders import insist_data
 
 ARRAYS, TREE = "arrays.npy", "tree.pkl"
 DEEPEST = 64
@@ -37,9 +38,10 @@ def _read(path: Path, budget: Budget) -> Contents:
     found = Records()
     names: list[str] = []
     tree, arrays = whole_file(path / TREE, root=path), whole_file(path / ARRAYS, root=path)
-    stream = read_stream(tree, budget)
-    found.faults += faults_of(stream, path / TREE)
     with noted(found.faults.append, path=str(path / TREE)):
+        insist_data(Candidate(path / TREE))
+        stream = read_stream(tree, budget)
+        found.faults += faults_of(stream, path / TREE)
         if stream.roots:
             names += _names(stream.roots[0], ())
     before = len(found.faults)

@@ -16,7 +16,7 @@ from jaxdoctor.storage.blobs import ReadAt, Region, memory_values, whole_file
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
 from jaxdoctor.storage.contents import Contents
-from jaxdoctor.storage.damage import MissingError, TruncatedError, UnsupportedError, noted
+from jaxdoctor.storage.damage import CorruptError, MissingError, TruncatedError, UnsupportedError, noted
 from jaxdoctor.storage.elements import Element
 from jaxdoctor.storage.json_text import parse
 from jaxdoctor.storage.listed import listed
@@ -31,6 +31,7 @@ LARGEST_DATA = 64 << 20
 SERIALIZED = ":serialized:"
 COUNTS = ("num_timesteps", "_num_timesteps_at_start", "_n_updates", "_episode_num", "_total_timesteps")
 BIGGEST = 1 << 63
+GLIMPSE = 512
 POLICY, OPTIMIZER = "policy.pth", "optimizer.pth"
 WITHOUT_OPTIMIZER = "n_delta"
 """An attribute of ARS, the one algorithm whose policy no optimizer moves:
@@ -104,6 +105,8 @@ def _tensors(archive: Archive, member: Member, budget: Budget) -> TorchFile:
     blob = archive.blob(member, budget)
     if not isinstance(blob, Region):
         raise UnsupportedError(f"{name} is compressed, so it is not read")
+    if not blob.bytes(0, min(blob.size, GLIMPSE), budget).strip(b"\0"):
+        raise CorruptError(f"the member {name} begins with zeros")
     file = read_torch(blob, budget, prefix=member.name.removesuffix(".pth"))
     whole = f"{blob.path.name} "
     file.faults = [

@@ -44,6 +44,7 @@ def tree_changed(series: Series) -> Hits:
 
     - https://orbax.readthedocs.io/en/latest/guides/checkpoint/transformations.html
     """
+    lost: set[str] = set()
     for before, after in series.neighbours:
         # A rank's file that is gone takes its leaves along, and is an error of its own.
         if not set(before.parts) <= set(after.parts):
@@ -51,11 +52,13 @@ def tree_changed(series: Series) -> Hits:
         first = {leaf.path: leaf.shape for leaf in before.leaves}
         second = {leaf.path: leaf.shape for leaf in after.leaves}
         changes = {
-            "appeared": [path for path in second if path not in first],
+            # What is there again after one save without it was told when it vanished.
+            "appeared": [path for path in second if path not in first and path not in lost],
             "vanished": [path for path in first if path not in second],
             "changed shape": [path for path in second if first.get(path, second[path]) != second[path]],
         }
         if first and second and any(changes.values()) and _whole(before) and _whole(after):
+            lost.update(changes["vanished"])
             yield _hit(before, after, changes)
 
 

@@ -11,7 +11,7 @@ from jaxdoctor.facts.leaf import Leaf
 from jaxdoctor.storage.blobs import Blob, Region
 from jaxdoctor.storage.budget import Budget
 from jaxdoctor.storage.candidate import Candidate
-from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, noted
+from jaxdoctor.storage.damage import CorruptError, DamagedError, HostileError, TruncatedError, noted
 from jaxdoctor.storage.files import size_of
 from jaxdoctor.storage.pickles.arrays import Array
 from jaxdoctor.storage.pickles.files import Stream, faults_of, read_stream, tree_of, wanted_calls
@@ -71,6 +71,8 @@ def _read_zip(region: Region, budget: Budget, prefix: str, file: TorchFile) -> N
     found = next((member for member in archive.members if member.name.endswith(ROOT_ENDING)), None)
     if found is None:
         raise CorruptError("the archive holds no data.pkl")
+    if not found.size:
+        raise TruncatedError("data.pkl of the archive is empty")
     stem = found.name.removesuffix(ROOT_ENDING)
     if found.method != STORED:
         file.faults.append(
@@ -80,7 +82,10 @@ def _read_zip(region: Region, budget: Budget, prefix: str, file: TorchFile) -> N
         file.metadata["torchscript"] = True
     storages = _stored(archive, stem, budget)
     blob = archive.blob(found, budget)
-    _add(read_stream(blob, budget), storages, blob, budget, prefix, file)
+    stream = read_stream(blob, budget)
+    _add(stream, storages, blob, budget, prefix, file)
+    if not stream.roots and not file.faults:
+        raise CorruptError("data.pkl of the archive is no pickle")
     _look_at_others(archive, found, budget, file)
 
 

@@ -89,3 +89,17 @@ def test_damage_is_a_fault_or_nothing(happened, tmp_path_factory):
         save(folder)
     with damaged(folder, happened) as path:
         insist_calm(READER, path)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(300)])
+def test_a_tree_that_holds_nothing(tmp_path, content):
+    """The arrays beside it are read all the same, without their names."""
+    folder = save(tmp_path / "7")
+    (folder / "tree.pkl").write_bytes(content)
+
+    checkpoint = read(folder)
+
+    (fault,) = checkpoint.faults
+    assert fault.kind == ("corrupt-data" if content else "truncated-file")
+    assert fault.message.startswith("tree.pkl ")
+    assert len(checkpoint.leaves) == 5

@@ -96,6 +96,18 @@ def test_a_member_that_is_missing_or_empty(tmp_path, name):
     assert (empty.kind, empty.message) == ("truncated-file", f"the member {name} is empty")
 
 
+def test_a_member_of_zeros(tmp_path):
+    path = tmp_path / "zeros.zip"
+    with zipfile.ZipFile(FIXTURE) as source, zipfile.ZipFile(path, "w") as target:
+        for name in source.namelist():
+            old = source.read(name)
+            target.writestr(name, bytes(len(old)) if name == "policy.pth" else old)
+
+    (fault,) = read(path).faults
+
+    assert (fault.kind, fault.message) == ("corrupt-data", "the member policy.pth begins with zeros")
+
+
 def test_an_algorithm_without_an_optimizer(tmp_path):
     """ARS of sb3-contrib moves its policy by itself."""
     path = without(tmp_path / "ars.zip", "data", "policy.optimizer.pth")

@@ -273,3 +273,16 @@ def test_damage_is_a_fault_or_nothing(happened, name):
     """Whatever happens to the bytes, reading ends calmly."""
     with damaged(TORCH / name, happened) as path:
         insist_calm(READER, path)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(200)])
+def test_an_archive_whose_pickle_holds_nothing(tmp_path, content):
+    """Its storages are there, and nothing says what they are."""
+    path = tmp_path / "model.pt"
+    with zipfile.ZipFile(TORCH / "zip.pt") as source, zipfile.ZipFile(path, "w") as target:
+        for name in source.namelist():
+            target.writestr(name, content if name.endswith("data.pkl") else source.read(name))
+
+    (fault,) = read(path).faults
+
+    assert fault.kind == ("corrupt-data" if content else "truncated-file")

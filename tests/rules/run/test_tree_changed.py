@@ -23,3 +23,16 @@ def test_the_same_tree_is_healthy():
     run = series(*(checkpoint(leaf("w", shape=(3,)), step=step) for step in (1, 2)))
 
     assert not judged(tree_changed, run)
+
+
+def test_what_is_there_again_is_not_told_twice():
+    """One save lacks the moments; that those after it have them is no change of its own."""
+    trees = (("w", "mu"), ("w",), ("w", "mu"), ("w", "mu", "nu"))
+    saved = (checkpoint(*map(leaf, names), step=step) for step, names in enumerate(trees, 1))
+
+    found = judged(tree_changed, series(*saved))
+
+    assert [finding.message for finding in found] == [
+        "since run/1: 1 leaf vanished (mu)",
+        "since run/3: 1 leaf appeared (nu)",
+    ]
