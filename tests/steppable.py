@@ -1,5 +1,8 @@
 """Environments of every style for the tests, small enough to compile in a moment."""
 
+from jaxdoctor.replay.plan import RecordPlan
+from jaxdoctor.rollouts.policy import read_policy
+
 CODE = '''
 from typing import NamedTuple
 
@@ -189,3 +192,12 @@ def model():
     body = "<body><joint type='hinge' axis='0 1 0'/><geom size='.1'/></body>"
     return mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
 '''
+
+
+def plan_of(folder, name, *, replays, steps, policy=None, **more):
+    """The plan of one of them, whose code is put into the folder as train.py."""
+    file = folder / "train.py"
+    if not file.exists():
+        file.write_text(CODE)
+    plan = {"controls": None, "seed": 0, "policy": read_policy(policy), **more}
+    return RecordPlan(model=f"--env {file}:{name}", replays=replays, steps=steps, **plan)

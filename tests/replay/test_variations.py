@@ -4,29 +4,19 @@ import numpy as np
 import pytest
 
 from jaxdoctor.replay.ensemble import Ensemble
-from jaxdoctor.replay.plan import Lane, RecordPlan
+from jaxdoctor.replay.plan import Lane
 from jaxdoctor.replay.system import system_of
 from jaxdoctor.replay.variations import auto_reset_of, opened, resetting, with_actions, with_first
-from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.workers.progress import SILENT
-from tests.steppable import CODE
+from tests.steppable import plan_of
 
 REPLAYS, STEPS = 2, 14
 
 
 @pytest.fixture
 def recorded(tmp_path):
-    (tmp_path / "train.py").write_text(CODE)
-
     def record(name):
-        plan = RecordPlan(
-            model=f"--env {tmp_path}/train.py:{name}",
-            controls=None,
-            replays=REPLAYS,
-            steps=STEPS,
-            seed=0,
-            policy=read_policy(None),
-        )
+        plan = plan_of(tmp_path, name, replays=REPLAYS, steps=STEPS)
         system = system_of(plan.model)
         recording, _ = system.record(plan, tmp_path, SILENT)
         return system.load(plan, tmp_path), recording

@@ -1,7 +1,5 @@
 """An environment as a system: what is recorded, stepped in a closed loop, and refused."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,34 +11,23 @@ from jaxdoctor.programs.emulate import emulate
 from jaxdoctor.replay.ensemble import Ensemble
 from jaxdoctor.replay.episodes import episodes_of
 from jaxdoctor.replay.judge import judgement_of
-from jaxdoctor.replay.plan import Lane, RecordPlan
+from jaxdoctor.replay.plan import Lane
 from jaxdoctor.replay.system import system_of
 from jaxdoctor.replay.systems.environment import inspected
 from jaxdoctor.replay.variations import auto_reset_of, resetting, with_first
 from jaxdoctor.rollouts.environments import make
-from jaxdoctor.rollouts.policy import read_policy
 from jaxdoctor.rollouts.sources.environment import environment_named
 from jaxdoctor.workers.progress import SILENT
 from tests.rollouts.policies.brax_saved import saved_by_brax
-from tests.steppable import CODE
+from tests.steppable import plan_of
 
 REPLAYS, STEPS = 4, 12
 
 
 @pytest.fixture
 def recorded(tmp_path):
-    (tmp_path / "train.py").write_text(CODE)
-
     def record(name, **more):
-        plan = RecordPlan(
-            model=f"--env {tmp_path}/train.py:{name}",
-            controls=None,
-            replays=REPLAYS,
-            steps=STEPS,
-            seed=0,
-            policy=read_policy(None),
-        )
-        plan = replace(plan, **more)
+        plan = plan_of(tmp_path, name, replays=REPLAYS, steps=STEPS, **more)
         system = system_of(plan.model)
         return plan, system, *system.record(plan, tmp_path, SILENT)
 
@@ -174,16 +161,8 @@ def test_a_weight_that_is_not_finite_is_the_policys(tmp_path):
         normaliser, policy = pair
         return normaliser, jax.tree.map(lambda leaf: leaf.at[0].set(jnp.nan), policy)
 
-    (tmp_path / "train.py").write_text(CODE)
     saved = saved_by_brax(tmp_path / "runs", size=2, actions=1, fill=spoil)
-    plan = RecordPlan(
-        model=f"--env {tmp_path}/train.py:point",
-        controls=None,
-        replays=REPLAYS,
-        steps=STEPS,
-        seed=0,
-        policy=read_policy(str(saved.checkpoint)),
-    )
+    plan = plan_of(tmp_path, "point", replays=REPLAYS, steps=STEPS, policy=str(saved.checkpoint))
     system = system_of(plan.model)
     recording, _ = system.record(plan, tmp_path, SILENT)
     simulation = system.load(plan, tmp_path)
