@@ -185,6 +185,7 @@ def _is_narrowed_again(graph: Graph, op: Op) -> bool:
 
     The same value is followed element by element, to all that becomes of it, through additions and roots and
     whatever else gives an array of the same shape; a product of matrices or a sum over it is another value.
+    Where it meets an array that came in wide, as an average kept in float32 does, that one asked for it.
     """
     narrow, shape = op.inputs[0].dtype, op.outputs[0].shape
     returned = {id(value) for value in graph.outputs}
@@ -197,6 +198,8 @@ def _is_narrowed_again(graph: Graph, op: Op) -> bool:
         for user in users:
             if user.primitive in PRODUCTS:
                 return False
+            if any(_came_in_wide(other, value) for other in user.inputs if id(other) not in seen):
+                continue
             for output in user.outputs:
                 if output.dtype in {narrow, "bool"} or id(output) in seen:
                     continue
@@ -205,6 +208,22 @@ def _is_narrowed_again(graph: Graph, op: Op) -> bool:
                 seen.add(id(output))
                 waiting.append(output)
     return True
+
+
+def _came_in_wide(other: Value, like: Value) -> bool:
+    """Whether it was made of an input of the program that has that dtype and shape, element by element."""
+    seen, waiting = {id(other)}, [other]
+    while waiting:
+        value = waiting.pop()
+        if (value.dtype, value.shape) != (like.dtype, like.shape):
+            continue
+        if value.argument is not None:
+            return True
+        for before in value.made.inputs if value.made else ():
+            if id(before) not in seen:
+                seen.add(id(before))
+                waiting.append(before)
+    return False
 
 
 def wide(graph: Graph) -> tuple[SourceLine, ...]:

@@ -151,6 +151,18 @@ def test_what_is_cast_back_further_down_was_meant_too():
     assert (signature.verdict, signature.promotions) == ("stable", ())
 
 
+def test_what_an_average_in_float32_takes_in_becomes_float32():
+    decay = np.float32(0.999)
+
+    def update(state, _):
+        average = decay * state["average"] + (1 - decay) * state["w"]
+        return {"w": state["w"], "average": average}
+
+    state = {"w": jnp.ones(4, jnp.bfloat16), "average": jnp.ones(4, jnp.float32)}
+
+    assert not signed(update, state, jnp.ones(4)).promotions
+
+
 def test_what_jax_computes_wide_by_itself_is_nobody_s_promotion():
     def update(w, x):
         return w + jnp.mean(x) + jnp.var(x) + jax.nn.softmax(x).sum() + jnp.linalg.norm(x)
