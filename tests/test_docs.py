@@ -9,13 +9,13 @@ from tests.transcripts import BLOCK, ROOT, run, shows
 
 PAGES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
 TRANSCRIPTS = [page for page in PAGES if BLOCK.search((ROOT / page).read_text(encoding="utf-8"))]
-REPLAYING = {"docs/environments.md"}
+COMPILING = {"docs/environments.md", "docs/check-update.md"}
 """Pages whose commands compile programs."""
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow) if page in REPLAYING else page for page in TRANSCRIPTS],
+    [pytest.param(page, marks=pytest.mark.slow) if page in COMPILING else page for page in TRANSCRIPTS],
 )
 def test_every_command_prints_what_stands_below_it(page, tmp_path):
     """In a folder with a run of two checkpoints, the second of which holds a NaN."""

@@ -222,6 +222,7 @@ def test_the_prolog_drains_on_1_and_leaves_alone_on_everything_else(place, tmp_p
         assert stated[1:] == ["NodeName=n7", "State=DRAIN", "Reason=jaxdoctor: count,products failed"]
 
 
+@pytest.mark.slow
 def test_the_prolog_asks_what_the_tests_of_a_node_take(place, tmp_path):
     """Its own command line, on a machine without the cards that it expects."""
     stub(tmp_path, "scontrol", f'printf "%s\\n" "$@" > {tmp_path}/drained')

@@ -266,6 +266,7 @@ print(sum(counts.tolist()) + 4)
 """
 
 
+@pytest.mark.slow
 def test_a_sum_over_devices_keeps_every_carry():
     """Four devices, whose lower words add up to more than 32 bits."""
     done = subprocess.run(

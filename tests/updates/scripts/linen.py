@@ -34,6 +34,7 @@ def train_step(state, batch):
     return state.apply_gradients(grads=gradients), loss
 
 
-for _ in range(1_000_000):
+updates = int(sys.argv[sys.argv.index("--updates") + 1]) if "--updates" in sys.argv else 1_000_000
+for _ in range(updates):
     state, loss = train_step(state, jnp.ones((16, 8)))
     print(float(loss))

@@ -378,6 +378,7 @@ def l_bfgs():
     return optax.lbfgs()
 
 
+@pytest.mark.slow
 def test_l_bfgs_under_x64_has_64_bit_leaves_for_narrow_parameters():
     """In a worker each, since x64 is a setting of a whole process."""
     wish = Wish(

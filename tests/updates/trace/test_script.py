@@ -101,7 +101,7 @@ def test_a_call_can_be_named():
     assert (signature.call.name, signature.state_parts) == ("env_step", ("state",))
 
     with pytest.raises(UsageError, match="makes no call 'train'") as caught:
-        ran(SCRIPTS / "linen.py", call="train")
+        ran(SCRIPTS / "linen.py", "--updates", "3", call="train")
     assert "(env_step)" in caught.value.hint
     assert "(train_step)" in caught.value.hint
 
