@@ -6,6 +6,7 @@ looked up by name outside `jaxdoctor`.
 
 from __future__ import annotations
 
+import enum
 import pickle
 from pathlib import Path, PurePath
 from typing import IO, Any
@@ -32,6 +33,9 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, PurePath):
             return Path, (str(value),)
         kind = type(value)
+        if isinstance(value, enum.Enum):
+            # Python 3.11.0 to 3.11.3, as in Debian 12, would look it up with `getattr`.
+            return kind, (value.value,)
         if kind.__module__.partition(".")[0] == "numpy":
             if getattr(value, "shape", None) == () and hasattr(value, "item"):
                 return _same, (value.item(),)
