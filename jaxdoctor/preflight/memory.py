@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_IFMT, S_ISREG
 
 from jaxdoctor import __version__
 from jaxdoctor.errors import UnreadableError
@@ -83,15 +84,16 @@ def _files(inputs: Iterable[Path]) -> Iterator[tuple[str, str]]:
     for path in inputs:
         # A glob stands for what it matches today.
         matched = glob.glob(str(path), recursive=True)  # noqa: PTH207 (it may be absolute)
-        for place in [path] if path.exists() else sorted(map(Path, matched)):
-            for file in _below(place) if place.is_dir() else [place]:
-                if file.is_file():
-                    yield str(file), _state(file)
+        # `os.path` and not `Path`, which raises where a folder cannot be searched.
+        for place in [path] if os.path.exists(path) else sorted(map(Path, matched)):  # noqa: PTH110
+            for file in _below(place) if os.path.isdir(place) else [place]:  # noqa: PTH112
+                yield str(file), _state(file)
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The files in a folder, also behind links, as a scan looks into it."""
+    """A folder and all in it, empty folders too, also behind links, as a scan looks into it."""
     seen: set[str] = set()
+    yield folder
     for place, inner, names in os.walk(folder, followlinks=True):
         real = os.path.realpath(place)
         if real in seen:
@@ -99,12 +101,15 @@ def _below(folder: Path) -> Iterator[Path]:
             continue
         seen.add(real)
         inner.sort()
-        yield from (Path(place, name) for name in sorted(names))
+        yield from (Path(place, name) for name in sorted([*inner, *names]))
 
 
 def _state(file: Path) -> str:
     try:
         stat = file.stat()
+        if not S_ISREG(stat.st_mode):
+            # Of a folder counts whether it can be looked into, and not its time.
+            return f"no file {S_IFMT(stat.st_mode):o} {os.access(file, os.R_OK | os.X_OK)}"
         if stat.st_size > WHOLE_BYTES:
             # What restores a file with its old time, a cache or rsync, still changes these.
             return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
