@@ -38,8 +38,18 @@ class Located:
 
 
 def find(folder: Path) -> Path | None:
-    """The nearest configuration from that folder upwards, as far as the user's home or the root."""
-    return next((path for place in (folder, *folder.parents) for path in _in(place)), None)
+    """The nearest configuration from that folder upwards, as far as the user's home or the root.
+
+    Raises:
+        ConfigError: a folder on the way cannot be searched, so that nobody knows.
+    """
+    try:
+        return next((path for place in (folder, *folder.parents) for path in _in(place)), None)
+    except PermissionError as error:
+        raise ConfigError(
+            f"{error.filename} cannot be looked for: permission denied",
+            hint="let this user search the folders above it (chmod a+x), or name a file with --config",
+        ) from error
 
 
 def others(found: Path) -> list[Path]:

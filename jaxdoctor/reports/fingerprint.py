@@ -56,7 +56,8 @@ def folders(configuration: Path | None) -> Folders:
 
 def repository(folder: Path) -> Path | None:
     """The nearest folder upwards that holds a `.git`; None: there is none."""
-    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), None)
+    # `Path.exists` raises where a folder cannot be searched.
+    return next((place for place in (folder, *folder.parents) if os.path.exists(place / ".git")), None)  # noqa: PTH110
 
 
 def placed(report: Report, where: Folders) -> Report:

@@ -1,6 +1,7 @@
 """jaxdoctor.yaml and [tool.jaxdoctor]: found, checked, understood."""
 
 import json
+import os
 
 import jsonschema
 import pytest
@@ -107,6 +108,19 @@ def test_it_is_found_upwards_and_yaml_comes_before_pyproject(tmp_path):
     assert load(None, inner).level == 3
     assert load(None, inner).folder == tmp_path
     assert others(tmp_path / "jaxdoctor.yaml") == [tmp_path / "pyproject.toml"]
+
+
+def test_a_closed_folder_above_is_an_error_of_the_call(tmp_path, monkeypatch):
+    def closed(path, *_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", closed)
+        with pytest.raises(ConfigError) as raised:
+            find(tmp_path)
+
+    assert str(raised.value) == f"{tmp_path}/jaxdoctor.yaml cannot be looked for: permission denied"
+    assert "--config" in raised.value.hint
 
 
 def test_without_a_file_there_is_an_empty_configuration(tmp_path):

@@ -1,10 +1,12 @@
 """What a finding is recognised by, from whatever folder it is seen."""
 
+import os
+
 import pytest
 
 from jaxdoctor.facts.finding import Finding, Location, Severity
 from jaxdoctor.facts.report import Report
-from jaxdoctor.reports.fingerprint import content_of, folders, placed, seen_from
+from jaxdoctor.reports.fingerprint import content_of, folders, placed, repository, seen_from
 
 
 def finding(path, leaf="w", **evidence):
@@ -82,3 +84,13 @@ def test_a_folder_has_the_content_of_its_files(tmp_path):
         (tmp_path / name / "d" / "x").write_bytes(b"1")
 
     assert content_of(str(tmp_path / "one")) == content_of(str(tmp_path / "two"))
+
+
+def test_a_folder_that_cannot_be_searched_is_in_no_repository(tmp_path, monkeypatch):
+    def closed(path, *_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", closed)
+
+        assert repository(tmp_path) is None
