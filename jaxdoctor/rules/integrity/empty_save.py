@@ -22,7 +22,7 @@ def empty_save(checkpoint: Checkpoint) -> Hits:
 
     ## What to do
 
-    Delete the folder, and resume from the step before. If a job is just writing it, wait.
+    Delete the folder, and resume from another step. If a job is just writing it, wait.
 
     ## Example
 
@@ -39,6 +39,6 @@ def empty_save(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix=fault.fix or "delete it, and resume from the step before",
+            fix=fault.fix or "delete it, and resume from another step",
             go_back=True,
         )

@@ -6,6 +6,9 @@ from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
 from jaxdoctor.rules.rule import Hits, rule
 
+RESUME = "resume from another step, if there is one"
+"""A save may be alone, and the first of its run has none before it."""
+
 
 @rule("JD331", Severity.WARNING)
 def unfinished_save(checkpoint: Checkpoint) -> Hits:
@@ -23,8 +26,8 @@ def unfinished_save(checkpoint: Checkpoint) -> Hits:
 
     ## What to do
 
-    If nothing is writing, delete it and resume from the step before. Before a process ends, wait:
-    `CheckpointManager.wait_until_finished()`.
+    If nothing is writing, delete it and resume from another step, if there is one. Before a process
+    ends, wait: `CheckpointManager.wait_until_finished()`.
 
     ## Example
 
@@ -42,13 +45,13 @@ def unfinished_save(checkpoint: Checkpoint) -> Hits:
             location=Location(path=fault.path or checkpoint.path, leaf=fault.leaf, step=checkpoint.step),
             message=fault.message,
             evidence=fault.evidence,
-            fix=fault.fix or "resume from the step before",
+            fix=fault.fix or RESUME,
             go_back=True,
         )
     if not faults and not checkpoint.finished:
         yield Hit(
             location=Location(path=checkpoint.path, step=checkpoint.step),
             message="the save is not finished",
-            fix="resume from the step before",
+            fix=RESUME,
             go_back=True,
         )

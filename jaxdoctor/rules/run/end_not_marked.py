@@ -27,7 +27,7 @@ def end_not_marked(series: Series) -> Hits:
 
     ## What to do
 
-    Resume from the step before. If the job still runs, wait for the mark.
+    Resume from another step. If the job still runs, wait for the mark.
 
     ## Example
 

@@ -16,7 +16,7 @@ def test_the_fault_is_a_finding_with_what_mends_it():
     first, second = judged(empty_save, checkpoint(step=3, faults=(plain, advised)))
 
     assert (first.severity, first.message, first.location.step) == (Severity.ERROR, "it is so", 3)
-    assert first.fix
+    assert first.fix == "delete it, and resume from another step"
     assert second.fix == "do that"
 
 

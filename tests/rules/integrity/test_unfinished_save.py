@@ -11,6 +11,8 @@ def test_an_unfinished_save_is_told():
 
     assert finding.severity is Severity.WARNING
     assert finding.message == "the save is not finished"
+    # It may be alone, or the first of its run.
+    assert finding.fix == "resume from another step, if there is one"
 
 
 def test_what_the_reader_saw_is_said_instead():
