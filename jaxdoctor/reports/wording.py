@@ -104,7 +104,7 @@ def summary(report: Report) -> str:
     """The line that every format ends with: "1 error, 3 checkpoints examined, 2 not examined, 1 ignored"."""
     parts = [f"{_news(report)}{stands(report.standing)}", f"{examined(report)} examined"]
     if report.reused:
-        parts[-1] += f" ({len(report.reused):,} of them earlier and unchanged)"
+        parts[-1] += f" ({counted(len(report.reused), 'subject')} earlier and unchanged)"
     left_out = ((len(report.unexamined), "not examined"), (len(report.ignored), "ignored"))
     parts += [f"{number:,} {what}" for number, what in left_out if number]
     took = "" if report.run is None else f" ({in_seconds(report.run.seconds)})"
