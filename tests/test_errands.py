@@ -106,11 +106,11 @@ SYSTEM = '''
 import numpy as np
 
 from jaxdoctor.replay.system import Simulation, System
-from jaxdoctor.rollouts.record import Recording
+from jaxdoctor.rollouts.record import Recording, default_steps
 
 
 def _record(plan, folder, progress):
-    steps = plan.steps or 20
+    steps = default_steps(0.01) if plan.steps is None else plan.steps
     return Recording(
         starts={"x": np.linspace(1, 2, plan.replays), "v": np.zeros(plan.replays)},
         ctrl=np.zeros((plan.replays, steps, 1)),

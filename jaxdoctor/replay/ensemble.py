@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from jaxdoctor.facts.precision import F32
 from jaxdoctor.programs.emulate import Program, Widths, emulate
-from jaxdoctor.replay.fields import floating_leaves, nonfinite, picked, replaced
+from jaxdoctor.replay.fields import floating_leaves, leaf_names, nonfinite, picked, replaced
 from jaxdoctor.replay.plan import Lane
 from jaxdoctor.replay.system import Simulation, States
 from jaxdoctor.replay.systems.mjx import simulation
@@ -60,6 +60,17 @@ def over_replays(simulation: Simulation) -> Callable[..., Any]:
     return jax.vmap(simulation.step, in_axes=(None, 0, 0))
 
 
+def _insist_on_leaves(simulation: Simulation) -> None:
+    known = set(leaf_names(simulation.blank))
+    for field in ("carried", "state", "coordinates", "ends", "kept"):
+        names = getattr(simulation, field) or ()
+        for name in [names] if isinstance(names, str) else names:
+            if name not in known:
+                raise ValueError(
+                    f"{name}, of `Simulation.{field}`, is no leaf of its `blank`: {sorted(known)}"
+                )
+
+
 class Ensemble:
     """A compiled program of `lanes` x `batch` replays, run in chunks of steps."""
 
@@ -73,6 +84,7 @@ class Ensemble:
         all_products: bool = False,
         chunk: int = CHUNK_STEPS,
     ) -> None:
+        _insist_on_leaves(simulation)
         self.batch, self.lanes, self.chunk = batch, 1 if simulation.shared else lanes, chunk
         self.simulation, self.emulated = simulation, emulated
         self._kept = simulation.carried if simulation.kept is None else simulation.kept

@@ -35,7 +35,7 @@ class RecordPlan:
     """At least so many where the model has few degrees of freedom, so that a replay costs next to nothing."""
 
     steps: int | None
-    """None: as many as the file of controls has."""
+    """None: as many as the file of controls has, or as `rollouts/record.py` gives by default."""
 
     seed: int
     keep: Path | None = None

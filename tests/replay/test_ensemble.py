@@ -1,8 +1,11 @@
 """Replays of small models through the compiled program."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxdoctor.replay.ensemble import Ensemble, failed_counts
 from jaxdoctor.replay.plan import Lane
@@ -63,6 +66,14 @@ def driven(*speeds, steps=8):
     """A recording in which each replay grows at its own speed."""
     ctrl = np.broadcast_to(np.reshape(speeds, (-1, 1, 1)), (len(speeds), steps, 1)).astype(float)
     return Recording(starts={"x": np.zeros(len(speeds))}, ctrl=ctrl, start="zero", controls="constant")
+
+
+@pytest.mark.parametrize(
+    "named", [{"carried": ("x", "y")}, {"state": ("y",)}, {"coordinates": "y"}, {"kept": ("x", "y")}]
+)
+def test_a_name_that_is_no_leaf_is_refused_before_anything_is_compiled(named):
+    with pytest.raises(ValueError, match=r"y, of `Simulation\.[a-z]+`, is no leaf"):
+        Ensemble(replace(counting(), **named), batch=1, emulated=False)
 
 
 def test_a_failed_replay_s_row_is_filled_from_a_healthy_one():
