@@ -92,6 +92,8 @@ def run(
         _end(process)
 
     alarm = threading.Timer(limit, end)
+    # A Ctrl-C that comes before the `try` must not leave Python waiting for the limit when it exits.
+    alarm.daemon = True
     chatter: list[bytes] = []
     listener = threading.Thread(target=_collect, args=(process.stderr, chatter), daemon=True)
     alarm.start()

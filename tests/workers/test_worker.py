@@ -121,6 +121,21 @@ def test_parts_that_were_handed_over_outlive_a_worker_that_hangs():
     assert parts == ["the first part", "the second part"]
 
 
+def test_nothing_that_waits_for_a_worker_keeps_python_from_exiting():
+    """A Ctrl-C may come before any of it can be ended."""
+    before, begun = set(threading.enumerate()), []
+
+    def look(_):
+        begun.extend(one for one in threading.enumerate() if one not in before)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(task("hang")(), deadline=soon(), received=look)
+
+    assert begun
+    assert all(one.daemon for one in begun)
+
+
 def test_a_worker_gives_up_from_any_thread():
     """A compiler that does not return cannot raise."""
     with pytest.raises(UsageError, match="late"):
