@@ -44,7 +44,7 @@ def scan(paths: Sequence[Path], options: Options, progress: Progress = SILENT) -
         NothingExaminedError: nothing there is a checkpoint, or none can be read.
     """
     progress.stage("looking for checkpoints")
-    met = look(paths, options)
+    met = wanted(paths, options)
     found = [one for one in met if one.other is None]
     others = [one for one in met if one.other is not None]
     checkpoints: list[Checkpoint] = []
@@ -71,7 +71,7 @@ def _apart(found: Iterable[Found]) -> list[Found]:
     return list(by_path.values())
 
 
-def look(paths: Sequence[Path], options: Options) -> list[Found]:
+def wanted(paths: Sequence[Path], options: Options) -> list[Found]:
     """What is to be scanned at and under the paths.
 
     Raises:

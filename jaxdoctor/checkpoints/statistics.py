@@ -99,15 +99,15 @@ def summarize(
     pieces: Iterable[Any], dtype: str, size: int, advance: Callable[[int], None] = lambda _: None
 ) -> Statistics | None:
     """The statistics of flat arrays of one dtype; None for a dtype that has no order."""
-    look = _look_for(dtype)
-    if look is None:
+    count = _counting(dtype)
+    if count is None:
         return None
     tally = _Tally()
     for piece in pieces:
         flat = _native(piece)
         for start in range(0, len(flat), BLOCK_ELEMENTS):
             block = flat[start : start + BLOCK_ELEMENTS]
-            look(block, tally)
+            count(block, tally)
             _keep(block, tally)
             tally.seen += len(block)
         advance(int(flat.nbytes))
@@ -120,29 +120,29 @@ def _native(piece: Any) -> Any:
     return flat if flat.dtype.isnative else flat.astype(flat.dtype.newbyteorder("="))
 
 
-def _look_for(dtype: str) -> Callable[[Any, _Tally], None] | None:
+def _counting(dtype: str) -> Callable[[Any, _Tally], None] | None:
     known = dtype_named(dtype)
     if dtype in EXPONENTS:
         return _IEEE(dtype)
     if known.kind == "float":
-        return _look_at_small_floats
+        return _count_small_floats
     if known.kind == "complex":
-        return _look_at_complex
+        return _count_complex
     if known.kind in {"int", "uint", "bool"}:
-        return _look_at_integers
+        return _count_integers
     return None
 
 
-def _look_at_integers(block: Any, tally: _Tally) -> None:
+def _count_integers(block: Any, tally: _Tally) -> None:
     plain = block if block.dtype.kind in "iu" else block.astype("int8")
     tally.widen(int(plain.min()), int(plain.max()))
 
 
-def _look_at_small_floats(block: Any, tally: _Tally) -> None:
-    _look_slowly(block.astype("float32"), tally)
+def _count_small_floats(block: Any, tally: _Tally) -> None:
+    _count_slowly(block.astype("float32"), tally)
 
 
-def _look_at_complex(block: Any, tally: _Tally) -> None:
+def _count_complex(block: Any, tally: _Tally) -> None:
     """Real and imaginary parts as floats; a place counts elements, so two floats are one."""
     parts = block.view(block.real.dtype)
     before, tally.seen = tally.seen, tally.seen * 2
@@ -176,7 +176,7 @@ class _IEEE:
         signed, unsigned = block.view(self.signed), block.view(self.unsigned)
         positive, negative = int(self.largest(signed)), int(self.largest(unsigned))
         if positive >= self.exponent or negative >= self.sign + self.exponent:
-            _look_slowly(block, tally)
+            _count_slowly(block, tally)
             return
         high = positive if positive >= 0 else int(self.least(unsigned))
         low = negative if negative >= self.sign else int(self.least(signed))
@@ -194,7 +194,7 @@ PACKED = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
 """How `struct` calls the IEEE floats of so many bits, and the integers of as many."""
 
 
-def _look_slowly(block: Any, tally: _Tally) -> None:
+def _count_slowly(block: Any, tally: _Tally) -> None:
     """Counts what is not finite, and takes the extremes of the rest."""
     import numpy as np
 
@@ -214,7 +214,7 @@ def _look_slowly(block: Any, tally: _Tally) -> None:
 
 
 def _keep(block: Any, tally: _Tally) -> None:
-    """Keeps the beginning of a block for the detailed look: each takes half of the room that is left."""
+    """Keeps the beginning of a block for the closer statistics: each takes half of the room that is left."""
     room = DETAILED - tally.kept_elements
     if room <= 0:
         return

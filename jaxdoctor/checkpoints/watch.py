@@ -39,7 +39,7 @@ def watch(
     vigil = Vigil(paths, options, judge)
     try:
         while True:
-            news = vigil.look()
+            news = vigil.poll()
             if news is not None:
                 for name, path in destinations:
                     write(news if path is None else vigil.report(), name, path)
@@ -49,7 +49,7 @@ def watch(
 
 
 class Vigil:
-    """What was judged so far, and what stood there at the last look."""
+    """What was judged so far, and what stood there at the last poll."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class Vigil:
         self.seen: dict[Path, Fingerprint] = {}
         self.reported: set[object] = set()
 
-    def look(self) -> Report | None:
-        """A report on what is new since the last look; None: nothing."""
+    def poll(self) -> Report | None:
+        """A report on what is new since the last poll; None: nothing."""
         new = []
         for found in self._settled():
             saved = read_checkpoint(found, self.options, BytesRead(SILENT, found.path.name))
@@ -93,7 +93,7 @@ class Vigil:
         return replace(report, findings=worst_first(report.findings))
 
     def _settled(self) -> list[Found]:
-        """Checkpoints not judged yet that look as they did at the last look."""
+        """Checkpoints not judged yet that look as they did at the last poll."""
         settled = []
         for path in self.paths:
             for found in chosen(discover(path), self.options.include, self.options.exclude):

@@ -98,10 +98,10 @@ def scan_checkpoint(
     config = shared.configuration(inside=named)
     if dry_run:
         from jaxdoctor.checkpoints.chosen import listed
-        from jaxdoctor.checkpoints.scan import look
+        from jaxdoctor.checkpoints.scan import wanted
         from jaxdoctor.workers.stdout import to_stdout
 
-        lines = [f"{line}\n" for line in listed(look(named, options))]
+        lines = [f"{line}\n" for line in listed(wanted(named, options))]
         to_stdout(lambda out: out.writelines(lines))
         raise typer.Exit
     if watch:

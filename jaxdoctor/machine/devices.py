@@ -19,7 +19,7 @@ from jaxdoctor.workers.worker import WorkerTimeoutError, run
 PRECISION_VARIABLE = "JAX_DEFAULT_MATMUL_PRECISION"
 
 POLITE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-"""Otherwise a look at the card takes three quarters of its memory from whoever trains on it."""
+"""Otherwise asking the card takes three quarters of its memory from whoever trains on it."""
 
 FLOAT64: Mapping[str, str | None] = {"JAX_ENABLE_X64": "1", PRECISION_VARIABLE: None}
 """The level does not matter to float64, and a preset could forbid it."""
@@ -28,8 +28,8 @@ SHARE_OF_MEASURING = 0.7
 """Of a worker's time limit; the rest is for starting JAX and the product that was begun last."""
 
 
-class Look:
-    """One look at this machine."""
+class Devices:
+    """What JAX computes on here, asked once."""
 
     def __init__(self, deadline: float, progress: Progress) -> None:
         self.deadline = deadline

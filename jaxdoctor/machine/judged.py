@@ -19,7 +19,7 @@ from jaxdoctor.facts.finding import Skipped
 from jaxdoctor.facts.precision import Precision
 from jaxdoctor.machine.card import ANY_TF32, HERE, Card, card_named, card_of_device_kind
 from jaxdoctor.machine.cores import pool_threads, usable_cores
-from jaxdoctor.machine.devices import PRECISION_VARIABLE, Look
+from jaxdoctor.machine.devices import PRECISION_VARIABLE, Devices
 from jaxdoctor.machine.expected import deliveries_of_card, level_of
 from jaxdoctor.machine.imports import Imports, tried_imports
 from jaxdoctor.machine.installed import versions_examined
@@ -114,32 +114,32 @@ def examine_machine(
         UnknownNameError: no card is called so.
     """
     asked = None if card == HERE else card_named(card)
-    look = Look(time.monotonic() + time_limit, progress)
+    devices = Devices(time.monotonic() + time_limit, progress)
     with ThreadPoolExecutor(2) as pool:
         smi = pool.submit(ask_nvidia_smi)
         earlier = StoredSurveys(smi.result(), os.environ, measured=asked is None) if stored else None
         known = earlier.load() if earlier is not None else None
         if known is not None:
             surveys, tried = known
-            look.surveys += surveys
+            devices.surveys += surveys
         else:
             imports = pool.submit(tried_imports, os.environ, time.monotonic() + time_limit)
-            look.survey(measure=asked is None)
+            devices.survey(measure=asked is None)
             tried = imports.result()
-    if earlier is not None and known is None and look.is_whole:
-        earlier.save(look.surveys, tried)
-    return _machine(asked, look, smi.result(), tried)
+    if earlier is not None and known is None and devices.is_whole:
+        earlier.save(devices.surveys, tried)
+    return _machine(asked, devices, smi.result(), tried)
 
 
-def _machine(asked: Card | None, look: Look, answer: NvidiaSmi, imports: Imports) -> Machine:
-    survey = look.surveys[0] if look.surveys else None
+def _machine(asked: Card | None, devices: Devices, answer: NvidiaSmi, imports: Imports) -> Machine:
+    survey = devices.surveys[0] if devices.surveys else None
     here = _with_driver(survey.accelerator if survey else UNKNOWN, answer)
     judged = asked or _stand_in(here, answer)
-    versions = survey.versions if survey else versions_examined(look.deadline)
-    setting = _setting(survey, look.refusals)
+    versions = survey.versions if survey else versions_examined(devices.deadline)
+    setting = _setting(survey, devices.refusals)
     measured = Deliveries(
         machine=here.name,
-        products=tuple(product for each in look.surveys for product in each.products),
+        products=tuple(product for each in devices.surveys for product in each.products),
         configured=setting,
         jaxlib=versions["jaxlib"],
     )
@@ -148,12 +148,12 @@ def _machine(asked: Card | None, look: Look, answer: NvidiaSmi, imports: Imports
         deliveries = deliveries_of_card(
             judged,
             versions["jaxlib"] or "",
-            xla_flags=look.taken_flags,
+            xla_flags=devices.taken_flags,
             tf32_override=os.environ.get(OVERRIDE_VARIABLE),
             settings=dict.fromkeys([*SETTINGS, setting]),
             configured=setting,
         )
-    environment = _environment(look, here=here, versions=versions, answer=answer)
+    environment = _environment(devices, here=here, versions=versions, answer=answer)
     if judged is not None:
         environment = dataclasses.replace(
             environment,
@@ -173,8 +173,8 @@ def _machine(asked: Card | None, look: Look, answer: NvidiaSmi, imports: Imports
         ),
         deliveries=deliveries,
         measured=measured if measured.products else None,
-        variables=look.variables,
-        skipped=(*look.skipped, *trouble, *imports.skipped),
+        variables=devices.variables,
+        skipped=(*devices.skipped, *trouble, *imports.skipped),
     )
 
 
@@ -204,9 +204,9 @@ def _assumption(asked: Card | None, judged: Card, here: Accelerator) -> str:
 
 
 def _environment(
-    look: Look, *, here: Accelerator, versions: Mapping[str, str | None], answer: NvidiaSmi
+    devices: Devices, *, here: Accelerator, versions: Mapping[str, str | None], answer: NvidiaSmi
 ) -> Environment:
-    survey = look.surveys[0] if look.surveys else None
+    survey = devices.surveys[0] if devices.surveys else None
     on_cpu = here.platform == "cpu"
     return Environment(
         accelerator=here,
@@ -220,12 +220,14 @@ def _environment(
             for name, value in sorted(os.environ.items())
             if name.startswith("JAX_") or name in {OVERRIDE_VARIABLE, WARP_VARIABLE}
         },
-        refused_settings=look.refusals.settings,
+        refused_settings=devices.refusals.settings,
         unread_settings=_unread(survey.options) if survey else {},
-        xla_flags=look.taken_flags,
-        unknown_xla_flags=tuple(text.lstrip("-") for text in look.refusals.unknown_flags),
-        refused_xla_flags={text.lstrip("-"): reason for text, reason in look.refusals.refused_flags.items()},
-        unread_xla_flags=look.flags.unread,
+        xla_flags=devices.taken_flags,
+        unknown_xla_flags=tuple(text.lstrip("-") for text in devices.refusals.unknown_flags),
+        refused_xla_flags={
+            text.lstrip("-"): reason for text, reason in devices.refusals.refused_flags.items()
+        },
+        unread_xla_flags=devices.flags.unread,
         x64=survey.x64 if survey else False,
         examined=examined(os.environ),
     )

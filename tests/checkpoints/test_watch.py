@@ -23,11 +23,11 @@ def save(folder, step, *, bad=False):
 
 
 def test_a_checkpoint_is_judged_once_it_rests(tmp_path):
-    """The first look only sees it; what is unchanged at the second is finished."""
+    """The first poll only sees it; what is unchanged at the second is finished."""
     vigil = Vigil([tmp_path], Options())
     save(tmp_path, 1000)
 
-    first, second, third = vigil.look(), vigil.look(), vigil.look()
+    first, second, third = vigil.poll(), vigil.poll(), vigil.poll()
 
     assert first is None
     assert [saved.step for saved in second.checkpoints] == [1000]
@@ -40,11 +40,11 @@ def test_a_file_that_still_grows_is_not_touched(tmp_path):
     whole = path.read_bytes()
 
     path.write_bytes(whole[:300])
-    vigil.look()
+    vigil.poll()
     path.write_bytes(whole)
 
-    assert vigil.look() is None
-    assert vigil.look().examined == 1
+    assert vigil.poll() is None
+    assert vigil.poll().examined == 1
 
 
 @pytest.mark.parametrize("name", ["2000.orbax-checkpoint-tmp", "tmp-checkpoint-2000"])
@@ -52,8 +52,8 @@ def test_an_unfinished_save_is_left_alone(tmp_path, name):
     shutil.copy(save(tmp_path, 1000), (tmp_path / name))
     vigil = Vigil([tmp_path], Options())
 
-    vigil.look()
-    report = vigil.look()
+    vigil.poll()
+    report = vigil.poll()
 
     assert [saved.step for saved in report.checkpoints] == [1000]
     assert not report.findings
@@ -63,12 +63,12 @@ def test_only_what_is_new_is_told(tmp_path):
     """The illness of the first checkpoint is not told again with the second."""
     vigil = Vigil([tmp_path], Options())
     save(tmp_path, 1000, bad=True)
-    vigil.look()
-    assert [finding.name for finding in vigil.look().findings] == ["nonfinite-values"]
+    vigil.poll()
+    assert [finding.name for finding in vigil.poll().findings] == ["nonfinite-values"]
 
     save(tmp_path, 2000, bad=True)
-    vigil.look()
-    news = vigil.look()
+    vigil.poll()
+    news = vigil.poll()
 
     assert [saved.step for saved in news.checkpoints] == [2000]
     assert not news.findings
@@ -78,24 +78,24 @@ def test_the_run_is_judged_as_one(tmp_path):
     """A counter that stands still shows only beside the checkpoint before."""
     vigil = Vigil([tmp_path], Options())
     path = save(tmp_path, 1000)
-    vigil.look()
-    vigil.look()
+    vigil.poll()
+    vigil.poll()
     shutil.copy(path, tmp_path / "step_2000.npz")
-    vigil.look()
+    vigil.poll()
 
-    assert "step-not-advancing" in [finding.name for finding in vigil.look().findings]
+    assert "step-not-advancing" in [finding.name for finding in vigil.poll().findings]
 
 
 def test_what_stands_is_said_of_a_checkpoint_with_nothing_new(tmp_path):
     """The NaN of an earlier save is in the newest one too, and the summary is not "no findings"."""
     vigil = Vigil([tmp_path], Options())
     save(tmp_path, 1000, bad=True)
-    vigil.look()
-    vigil.look()
+    vigil.poll()
+    vigil.poll()
     save(tmp_path, 2000, bad=True)
-    vigil.look()
+    vigil.poll()
 
-    news = vigil.look()
+    news = vigil.poll()
 
     assert news.findings == ()
     assert summary(news) == "nothing new; 1 error stands since step_1000 (JD301), 1 checkpoint examined"

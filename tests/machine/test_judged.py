@@ -7,7 +7,7 @@ import pytest
 from jaxdoctor.errors import UnknownNameError
 from jaxdoctor.facts.delivery import Arithmetic
 from jaxdoctor.facts.precision import F64, TF32
-from jaxdoctor.machine import devices as look
+from jaxdoctor.machine import devices
 from jaxdoctor.machine.judged import examine_machine
 from jaxdoctor.workers.task import Task
 
@@ -85,7 +85,7 @@ def test_x64_makes_float64_the_default(monkeypatch):
 def test_a_card_that_jax_does_not_see_is_judged_instead(tmp_path, monkeypatch):
     """The CPU-only jaxlib is the usual reason."""
     fake_nvidia_smi(tmp_path, monkeypatch, "Tesla T4, 535.104.05, 15360, Enabled")
-    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
+    monkeypatch.setattr(devices, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
 
     found = examine_machine()
 
@@ -123,7 +123,7 @@ def test_flags_in_a_file_are_handed_on_as_flags(tmp_path, monkeypatch):
     file = tmp_path / "flags"
     file.write_text("--xla_gpu_ftz=true\n--xla_gpu_autotune_level=0\n")
     monkeypatch.setenv("XLA_FLAGS", str(file))
-    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
+    monkeypatch.setattr(devices, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
 
     found = examine_machine("t4")
 
@@ -134,7 +134,7 @@ def test_flags_in_a_file_are_handed_on_as_flags(tmp_path, monkeypatch):
 def test_a_gpu_here_is_judged_by_what_was_measured(tmp_path, monkeypatch):
     """No assumption, no table: its own deliveries, with nvidia-smi's driver, memory and ECC."""
     fake_nvidia_smi(tmp_path, monkeypatch, "NVIDIA GeForce RTX 4090, 570.86.15, 24564, [N/A]")
-    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:survey_of_a_gpu", users_code=True))
+    monkeypatch.setattr(devices, "SURVEY", Task("tests.machine.test_judged:survey_of_a_gpu", users_code=True))
 
     found = examine_machine()
 
@@ -169,7 +169,7 @@ def survey_of_a_gpu(settings, seconds, *, progress):
 
 def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
     """Here the whole look at the device fails; card and settings are reported all the same."""
-    monkeypatch.setattr(look, "SURVEY", Task("tests.workers.test_worker:die", users_code=True))
+    monkeypatch.setattr(devices, "SURVEY", Task("tests.workers.test_worker:die", users_code=True))
 
     found = examine_machine("rtx-3090", time_limit=30)
 
@@ -179,7 +179,7 @@ def test_a_worker_that_dies_leaves_the_rest(monkeypatch):
 
 
 def test_a_worker_that_hangs_ends_at_the_time_limit(monkeypatch):
-    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:sleep_for_ever", users_code=True))
+    monkeypatch.setattr(devices, "SURVEY", Task("tests.machine.test_judged:sleep_for_ever", users_code=True))
 
     found = examine_machine(time_limit=2)
 
@@ -194,7 +194,7 @@ def sleep_for_ever(settings, seconds, *, progress):
 
 
 def test_a_float64_worker_that_dies_leaves_float32(monkeypatch):
-    monkeypatch.setattr(look, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
+    monkeypatch.setattr(devices, "SURVEY", Task("tests.machine.test_judged:die_under_x64", users_code=True))
 
     found = examine_machine()
 
