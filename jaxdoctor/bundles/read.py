@@ -77,7 +77,7 @@ class _Reading:
         self.budget = Budget(memory=MOST_INFLATED)
         region = whole_file(path)
         if region.size > MOST_BYTES:
-            raise HostileError(f"it has {region.size} bytes, and a bundle has {MOST_BYTES} at most")
+            raise HostileError(f"it has {region.size:,} bytes, and a bundle has {MOST_BYTES:,} at most")
         self.archive: Archive = open_archive(region, self.budget)
         self.members = {member.name: member for member in self.archive.members}
         if self.archive.faults:
@@ -85,7 +85,7 @@ class _Reading:
         if len(self.members) > MOST_MEMBERS:
             raise HostileError(f"it has {len(self.members)} members")
         if sum(member.size for member in self.members.values()) > MOST_INFLATED:
-            raise HostileError(f"its members are larger than {MOST_INFLATED} bytes together")
+            raise HostileError(f"its members are larger than {MOST_INFLATED:,} bytes together")
 
     def bundle(self) -> Bundle:
         manifest = self._manifest()
@@ -113,7 +113,9 @@ class _Reading:
             inside(Path("/bundle"), name)
             said, member = declared.object(name), self.members[name]
             if said.number("size") != member.size:
-                raise CorruptError(f"the member {name[:200]!r} has {member.size} bytes, not what is declared")
+                raise CorruptError(
+                    f"the member {name[:200]!r} has {member.size:,} bytes, not what is declared"
+                )
             found[name] = self._content(member)
             if hashlib.sha256(found[name]).hexdigest() != said.text("sha256"):
                 raise CorruptError(f"the member {name[:200]!r} is not what its SHA-256 says")

@@ -196,7 +196,7 @@ def _exactly(read_at: ReadAt, offset: int, size: int, path: Path) -> bytes:
     found = read_at(offset, size)
     if len(found) != size:
         raise TruncatedError(
-            f"{path} inflates to {offset + len(found)} bytes, not the {offset + size} needed"
+            f"{path} inflates to {offset + len(found):,} bytes, not the {offset + size:,} needed"
         )
     return found
 
@@ -253,7 +253,7 @@ class _Inflater:
                 self._ready += fresh
                 if self._offset + len(self._ready) > self._most:
                     packed_size = self._blob.packed.size
-                    raise HostileError(f"{packed_size} bytes inflate to more than {self._most}")
+                    raise HostileError(f"{packed_size:,} bytes inflate to more than {self._most:,}")
                 return True
 
     def _inflate(self, packed: bytes) -> bytes:

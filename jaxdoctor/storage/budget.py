@@ -36,7 +36,7 @@ class Budget:
         """
         if size > self.memory:
             raise OverBudgetError(
-                f"{what} needs {size} bytes at once, and {self.memory} are allowed",
+                f"{what} needs {size:,} bytes at once, and {self.memory:,} are allowed",
                 hint="raise --max-memory if the file is trusted to be that large",
             )
 

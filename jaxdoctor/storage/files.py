@@ -241,7 +241,9 @@ def read_whole(path: Path, budget: Budget, *, limit: int, root: Path | None = No
     with open_regular(path, root=root) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
-            raise HostileError(f"{path} has {size} bytes, and at most {limit} are expected of such a file")
+            raise HostileError(
+                f"{path} has {size:,} bytes, and at most {limit:,} are expected of such a file"
+            )
         return read_exactly(file, 0, size, budget)
 
 

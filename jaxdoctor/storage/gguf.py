@@ -45,7 +45,9 @@ def insist_whole(path: Path, budget: Budget) -> None:
         header = _Header(read_at, region.size)
         needed = header.end_of_tensors()
     if needed > region.size:
-        raise TruncatedError(f"{path.name} ends at byte {region.size}, and its tensors need {needed} bytes")
+        raise TruncatedError(
+            f"{path.name} ends at byte {region.size:,}, and its tensors need {needed:,} bytes"
+        )
 
 
 class _Header:
@@ -114,7 +116,7 @@ class _Header:
     def _skip(self, count: int) -> None:
         self.place += count
         if self.place > self.size:
-            raise TruncatedError(f"its header needs {self.place} bytes, and the file has {self.size}")
+            raise TruncatedError(f"its header needs {self.place:,} bytes, and the file has {self.size:,}")
 
     def _bytes(self, count: int) -> bytes:
         place = self.place

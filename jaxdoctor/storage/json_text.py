@@ -42,7 +42,7 @@ def _not_json(text: bytes, what: str, error: ValueError) -> DamagedError:
     if not text.strip(b"\0 \t\r\n"):
         return TruncatedError(f"{what} is empty" if not text else f"{what} holds nothing but blanks or zeros")
     if isinstance(error, json.JSONDecodeError) and _is_cut(error):
-        return TruncatedError(f"{what} is cut off after {len(text)} bytes")
+        return TruncatedError(f"{what} is cut off after {len(text):,} bytes")
     return CorruptError(f"{what} is not valid JSON: {error}")
 
 

@@ -85,7 +85,7 @@ def read_record(read_at: ReadAt, offset: int, what: str) -> Record:
     start = offset + (12 if wide else 10)
     length = int.from_bytes(begin[8:12] if wide else begin[8:10], "little")
     if length > LONGEST_HEADER:
-        raise HostileError(f"{what} declares a header of {length} bytes")
+        raise HostileError(f"{what} declares a header of {length:,} bytes")
     text = read_at(start, length)
     if len(text) < length:
         raise TruncatedError(f"{what} ends in its header")
@@ -143,7 +143,7 @@ def record_leaves(record: Record, blob: Blob, path: str, budget: Budget) -> tupl
 def _values(record: Record, kind: Element, blob: Blob, budget: Budget) -> Values:
     if record.start + record.elements * kind.width > blob.size:
         needed = record.start + record.elements * kind.width
-        raise TruncatedError(f"its header declares {needed} bytes, and {blob.size} are there")
+        raise TruncatedError(f"its header declares {needed:,} bytes, and {blob.size:,} are there")
     return blob.values(record.start, record.elements, kind, budget)
 
 

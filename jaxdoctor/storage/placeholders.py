@@ -34,7 +34,7 @@ def placeholder(found: Candidate) -> DamagedError | None:
     if found.is_file and not found.size:
         return TruncatedError(f"{found.name} is empty", hint=SAVE_AGAIN)
     if found.head and not found.head.strip(b"\0"):
-        return CorruptError(f"{found.name} begins with {len(found.head)} bytes of zeros", hint=SAVE_AGAIN)
+        return CorruptError(f"{found.name} begins with {len(found.head):,} bytes of zeros", hint=SAVE_AGAIN)
     return pointer(found)
 
 

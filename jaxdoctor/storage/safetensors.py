@@ -95,7 +95,7 @@ def _header(region: Region, budget: Budget) -> tuple[dict[str, Any], int]:
     if length > LARGEST_HEADER:
         raise _not_a_length(length)
     if 8 + length > region.size:
-        raise TruncatedError(f"its header needs {length} bytes, and the file has {region.size}")
+        raise TruncatedError(f"its header needs {length:,} bytes, and the file has {region.size:,}")
     budget.allow(length * INFLATION, "the header of a safetensors file")
     header = _parsed(region.bytes(8, length, budget))
     if not isinstance(header, dict):
@@ -110,7 +110,7 @@ def _not_a_length(length: int) -> DamagedError:
         return CorruptError(
             f"it begins with the text {text.decode()!r} where the length of its header stands"
         )
-    return HostileError(f"its header of {length} bytes is larger than any model's")
+    return HostileError(f"its header of {length:,} bytes is larger than any model's")
 
 
 def _parsed(text: bytes) -> Any:
@@ -166,7 +166,7 @@ def _tensor(path: str, entry: Any, body: Region, budget: Budget) -> tuple[Leaf, 
         return Leaf(path=path, dtype=kind.name, shape=axes, values=values), begin, end
     bits = PACKED_BITS.get(spelled) if isinstance(spelled, str) else None
     if bits is not None and elements * bits != 8 * (end - begin):
-        raise CorruptError(f"{elements} {spelled} do not fill {end - begin} bytes")
+        raise CorruptError(f"{elements:,} {spelled} do not fill {end - begin:,} bytes")
     reason = f"its elements are {str(spelled)[:40]}"
     return Leaf(path=path, dtype="unknown", shape=axes, unsupported=reason), begin, end
 
@@ -190,7 +190,7 @@ def _insist_covered(ranges: list[tuple[int, int, str]], body: Region) -> None:
         if begin < place:
             raise HostileError(f"{name[:200]!r} overlaps {before[:200]!r}")
         if begin > place:
-            raise CorruptError(f"{begin - place} bytes before {name[:200]!r} belong to no tensor")
+            raise CorruptError(f"{begin - place:,} bytes before {name[:200]!r} belong to no tensor")
         place, before = end, name
     if place > size:
         beyond = [name for _, end, name in ranges if end > size]
@@ -201,7 +201,7 @@ def _insist_covered(ranges: list[tuple[int, int, str]], body: Region) -> None:
             evidence={"needed": place, "there": size, "count": len(beyond), "first": beyond[0][:200]},
         )
     if place < size:
-        raise CorruptError(f"{size - place} bytes behind {before[:200]!r} belong to no tensor")
+        raise CorruptError(f"{size - place:,} bytes behind {before[:200]!r} belong to no tensor")
 
 
 def read_index(index: Path, budget: Budget, found: Tensors, *, prefix: str = "") -> None:

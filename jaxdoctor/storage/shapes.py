@@ -46,7 +46,9 @@ def fits(elements: int, kind: Element, stored: int, what: str) -> None:
     needed = elements * kind.width
     if stored < needed:
         raise TruncatedError(
-            f"{what} needs {needed} bytes for {elements} {kind.name}, and {stored} are stored"
+            f"{what} needs {needed:,} bytes for {elements:,} {kind.name}, and {stored:,} are stored"
         )
     if stored > needed:
-        raise CorruptError(f"{what} needs {needed} bytes for {elements} {kind.name}, and {stored} are stored")
+        raise CorruptError(
+            f"{what} needs {needed:,} bytes for {elements:,} {kind.name}, and {stored:,} are stored"
+        )

@@ -141,7 +141,7 @@ def _block(region: Region, handle: bytes, place: int, budget: Budget) -> bytes:
     offset, place = _variable(handle, place)
     size, _ = _variable(handle, place)
     if size > LARGEST_BLOCK:
-        raise CorruptError(f"a block of the index has {size} bytes")
+        raise CorruptError(f"a block of the index has {size:,} bytes")
     raw = region.part(offset, size + TRAILER, "a block of the index").bytes(0, size + TRAILER, budget)
     if raw[size]:
         how = "by snappy" if raw[size] == 1 else f"in the way {raw[size]}"

@@ -103,7 +103,7 @@ def open_archive(region: Region, budget: Budget) -> Archive:
     """
     offset, size, count = _directory(region, budget)
     if size > LARGEST_DIRECTORY or count > MOST_MEMBERS:
-        raise HostileError(f"{region.path.name} has a directory of {count} members in {size} bytes")
+        raise HostileError(f"{region.path.name} has a directory of {count:,} members in {size:,} bytes")
     if offset + size > region.size:
         raise CorruptError(f"{region.path.name} has its directory beyond its end")
     content = region.bytes(offset, size, budget)

@@ -24,7 +24,7 @@ def _read(path: Path, budget: Budget) -> Contents:
         leaves, found = record_leaves(record, region, "" if record.objects else "array", budget)
         faults += found
         if record.end is not None and record.end < region.size and not record.objects:
-            raise CorruptError(f"{region.size - record.end} bytes follow the array")
+            raise CorruptError(f"{region.size - record.end:,} bytes follow the array")
     return Contents(
         leaves=leaves,
         faults=faults,

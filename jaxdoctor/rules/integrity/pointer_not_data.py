@@ -26,7 +26,7 @@ def pointer_not_data(checkpoint: Checkpoint) -> Hits:
     ## Example
 
     ```text
-    JD335 error pointer-not-data: model.safetensors is a git-lfs pointer to 4976698672 bytes
+    JD335 error pointer-not-data: model.safetensors is a Git LFS pointer: 4.98 GB were never downloaded
     ```
 
     ## Sources

@@ -145,7 +145,7 @@ def _unfiltered(raw: bytes, mask: int, dataset: Dataset, kind: Element, budget: 
         else:
             raw = _unshuffled(raw, kind.width)
     if len(raw) != size:
-        raise CorruptError(f"a chunk holds {len(raw)} bytes, not {size}")
+        raise CorruptError(f"a chunk holds {len(raw):,} bytes, not {size:,}")
     return raw
 
 

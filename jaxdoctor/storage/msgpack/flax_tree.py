@@ -82,7 +82,7 @@ def read_tree(path: Path, budget: Budget, *, root: Path | None = None) -> Tree:
             if walker.position < walker.end:
                 left = walker.end - walker.position
                 tree.faults.append(
-                    CorruptError(f"{left} bytes follow the end of the tree").fault(path=str(path))
+                    CorruptError(f"{left:,} bytes follow the end of the tree").fault(path=str(path))
                 )
     _join_chunks(tree, path)
     return tree

@@ -143,7 +143,7 @@ class Walker:
     def _container(self, size: int, kind: str) -> _Token:
         if size * (2 if kind == "map" else 1) > self.end - self.position:
             raise TruncatedError(
-                f"a {kind} of {size} entries begins {self.end - self.position} bytes before the end"
+                f"a {kind} of {size:,} entries begins {self.end - self.position:,} bytes before the end"
             )
         return _Token(kind, size)
 
@@ -151,7 +151,7 @@ class Walker:
         code = self._take(1)[0] if kind == "extension" else None
         if size > self.end - self.position:
             raise TruncatedError(
-                f"a value of {size} bytes begins {self.end - self.position} bytes before the end"
+                f"a value of {size:,} bytes begins {self.end - self.position:,} bytes before the end"
             )
         if kind == "text" and size <= SMALL:
             return _Token(kind, self._text(size))

@@ -352,7 +352,7 @@ class _Interpreter:
         """Python's own unpickler makes room for all numbers up to the index."""
         if index > max(self.cursor.size, BYTE):
             self.found.dangers["a memo index"] = (
-                f"{index} is more than the {self.cursor.size} bytes of the file need"
+                f"{index} is more than the {self.cursor.size:,} bytes of the file need"
             )
         self.memo[index] = self.worth_keeping(self.top())
 
@@ -641,7 +641,7 @@ def read_pickle(cursor: Cursor, allowance: int, judge: Judge | None = None) -> P
     except RecursionError:
         found.error = "pickles stand in pickles, again and again"
     except TooManyObjectsError:
-        found.error = f"its objects need more than the {allowance} bytes of memory that they may take"
+        found.error = f"its objects need more than the {allowance:,} bytes of memory that they may take"
     finally:
         if collecting:
             gc.enable()

@@ -213,7 +213,7 @@ def _strided(
     span = _span(moving)
     if (offset + span) * kind.width > region.size:
         raise TruncatedError(
-            f"a tensor needs {(offset + span) * kind.width} bytes of a storage of {region.size}"
+            f"a tensor needs {(offset + span) * kind.width:,} bytes of a storage of {region.size:,}"
         )
     if math.prod(count for _, count in moving) >= span:
         return region.values(offset * kind.width, span, kind, budget)

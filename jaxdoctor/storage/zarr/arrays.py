@@ -203,7 +203,7 @@ def _index(span: Span, shard: Shard, count: int, budget: Budget) -> list[Span | 
     body = count * INDEX_ENTRY
     size = body + (CHECKSUM if shard.checksum else 0)
     if size > span.size:
-        raise TruncatedError(f"a shard of {span.size} bytes is shorter than its index of {count} chunks")
+        raise TruncatedError(f"a shard of {span.size:,} bytes is shorter than its index of {count:,} chunks")
     budget.allow(body * INDEX_MEMORY, "the index of a shard")
     stored = span.part(span.size - size if shard.at_end else 0, size).read(budget)
     if shard.checksum and crc32c(stored[:body]) != int.from_bytes(stored[body:], "little"):
@@ -239,7 +239,7 @@ def array(members: Mapping[str, Span], budget: Budget, what: str) -> Array:
             continue
         span = members[name]
         if span.size > MOST_METADATA:
-            raise CorruptError(f"the metadata of {what} have {span.size} bytes")
+            raise CorruptError(f"the metadata of {what} have {span.size:,} bytes")
         meta = parse(span.read(budget), budget, f"{what}/{name}")
         if not isinstance(meta, dict):
             raise CorruptError(f"the metadata of {what} are no object")

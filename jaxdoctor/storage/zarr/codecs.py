@@ -95,13 +95,13 @@ def decoded(span: Span, codec: str | None, size: int, budget: Budget, *, whole: 
             left -= len(piece)
             yield piece
         if whole and _try_read(source, 1):
-            raise HostileError(f"a chunk holds more than the {size} bytes that its shape has room for")
+            raise HostileError(f"a chunk holds more than the {size:,} bytes that its shape has room for")
 
 
 def _next(source: Readable, size: int) -> bytes:
     piece = _try_read(source, size)
     if len(piece) < size:
-        raise TruncatedError(f"a chunk ends {size - len(piece)} bytes before a piece of {size} is full")
+        raise TruncatedError(f"a chunk ends {size - len(piece):,} bytes before a piece of {size:,} is full")
     return piece
 
 

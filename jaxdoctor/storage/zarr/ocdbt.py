@@ -89,7 +89,7 @@ class _Tree:
             for entry in node["entries"]:
                 key = prefix + entry["subtree_common_prefix" if height else "key"]
                 if len(key) > LONGEST_KEY:
-                    raise HostileError(f"{self.folder} has a key of {len(key)} bytes")
+                    raise HostileError(f"{self.folder} has a key of {len(key):,} bytes")
                 if height:
                     waiting.append((key, entry["location"], height - 1))
                 else:
@@ -110,7 +110,7 @@ class _Tree:
     def _node(self, place: _Place) -> Mapping[str, Any]:
         path = inside(self.folder, place.name)
         if place.size > LARGEST:
-            raise HostileError(f"{path} is said to hold a B-tree node of {place.size} bytes")
+            raise HostileError(f"{path} is said to hold a B-tree node of {place.size:,} bytes")
         with open_regular(path, root=self.folder) as file:
             there, end = os.fstat(file.fileno()).st_size, place.offset + place.size
             if end > there:
@@ -139,7 +139,7 @@ class _Tree:
         if stored[:4] != magic:
             raise CorruptError(f"{what} does not begin as OCDBT does")
         if len(stored) < HEADER + 2 + CHECKSUM:
-            raise TruncatedError(f"{what} ends after {len(stored)} bytes")
+            raise TruncatedError(f"{what} ends after {len(stored):,} bytes")
         declared = int.from_bytes(stored[4:HEADER], "little")
         if declared > len(stored):
             raise TruncatedError(f"{what} is cut off: it has {len(stored):,} of its {declared:,} bytes")
@@ -148,7 +148,7 @@ class _Tree:
         room = max((self.budget.memory - self.held) // INFLATION, 0)
         plain = inflated(body, codec, min(room, LARGEST) + 1, self.budget)
         if len(plain) > LARGEST:
-            raise HostileError(f"{what} decompresses to more than {LARGEST} bytes")
+            raise HostileError(f"{what} decompresses to more than {LARGEST:,} bytes")
         self.held += len(plain) * INFLATION
         if magic == NODE_MAGIC:
             self.held += _weight(plain)

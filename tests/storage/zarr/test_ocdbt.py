@@ -67,7 +67,7 @@ def test_keys_that_share_their_beginning_do_not_fill_the_memory(tmp_path):
 
     with pytest.raises(OverBudgetError):
         ocdbt.entries(tmp_path / "db", Budget(memory=64 << 20))
-    with pytest.raises(HostileError, match="a key of 60004 bytes"):
+    with pytest.raises(HostileError, match="a key of 60,004 bytes"):
         ocdbt.entries(tmp_path / "db", Budget())
 
 
