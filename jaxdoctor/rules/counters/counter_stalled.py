@@ -40,7 +40,7 @@ def counter_stalled(series: Series) -> Hits:
     ## Example
 
     ```text
-    JD314 error counter-stalled: 0/count stays at 34359738368 = 2^24 * 2048 while the step goes on
+    JD314 error counter-stalled: 0/count stays at 34,359,738,368 = 2^24 * 2048 while the step goes on
     ```
 
     ## Sources

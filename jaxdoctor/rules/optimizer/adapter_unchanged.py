@@ -51,7 +51,7 @@ def adapter_unchanged(checkpoint: Checkpoint) -> Hits:
         adapters = f"all {len(factors)} adapters" if len(factors) > 1 else "the only adapter"
         yield Hit(
             location=Location(path=checkpoint.path, leaf=factors[0].path, step=checkpoint.step),
-            message=f"at step {step} the second factors of {adapters} are zero",
+            message=f"at step {step:,} the second factors of {adapters} are zero",
             evidence={"step": step, "adapters": len(factors)},
             fix="give the optimizer the adapter's parameters, and save the model that is trained",
         )

@@ -99,11 +99,11 @@ def _judge(checkpoint: Checkpoint, optimizer: Optimizer, step: int) -> Iterator[
     if held and held >= known:
         return
     of_them = f"the optimizer's {counted(known, 'parameter')}" if known else "the optimizer's parameters"
-    missing = f"{known - held} of" if held else "none of"
+    missing = f"{known - held:,} of" if held else "none of"
     verb = "have no" if held else "has"
     yield Hit(
         location=Location(path=checkpoint.path, leaf=optimizer.where, step=checkpoint.step),
-        message=f"at step {step} {missing} {of_them} {verb} state",
+        message=f"at step {step:,} {missing} {of_them} {verb} state",
         evidence={"step": step, "parameters": known or None, "with_state": held},
         fix="save the optimizer's state on every rank; warm up again if the run must go on from here",
         severity=Severity.NOTE if held else None,

@@ -67,6 +67,10 @@ def _went_on(earlier: Checkpoint, later: Checkpoint) -> bool:
     return own[0] is None or own[1] is None or own[1][1] > own[0][1]
 
 
+def _step(saved: Checkpoint) -> str:
+    return "?" if saved.step is None else f"{saved.step:,}"
+
+
 def _hit(fallen: list[Fall]) -> Hit:
     first = min(fallen, key=lambda fall: len(fall.after.counter.path))
     (earlier, before), (later, after), _ = first
@@ -74,8 +78,8 @@ def _hit(fallen: list[Fall]) -> Hit:
     return Hit(
         location=Location(path=later.path, leaf=after.path, step=later.step),
         message=(
-            f"{after.path} fell from {before.value} to {after.value} "
-            f"while the run went from step {earlier.step} to {later.step}{more}"
+            f"{after.path} fell from {before.value:,} to {after.value:,} "
+            f"while the run went from step {_step(earlier)} to {_step(later)}{more}"
         ),
         evidence={
             "before": before.value,

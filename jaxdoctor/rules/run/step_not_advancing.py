@@ -32,7 +32,7 @@ def step_not_advancing(series: Series) -> Hits:
     ## Example
 
     ```text
-    JD402 warning step-not-advancing: step stays at 1000 from run/1000 to run/2000
+    JD402 warning step-not-advancing: step stays at 1,000 from run/1000 to run/2000
     ```
 
     ## Sources
@@ -62,7 +62,7 @@ def _counts(saved: Checkpoint) -> Mapping[str, float]:
 def _hit(before: Checkpoint, after: Checkpoint, name: str, value: float) -> Hit:
     return Hit(
         location=Location(path=after.path, leaf=name, step=after.step),
-        message=f"{name} stays at {value} from {before.path} to {after.path}",
+        message=f"{name} stays at {value:,} from {before.path} to {after.path}",
         evidence={"value": value, "before": before.path},
         fix="save the state that the update returns",
     )

@@ -39,7 +39,7 @@ def step_past_max(checkpoint: Checkpoint) -> Hits:
     if isinstance(step, int) and isinstance(last, int) and step > last > 0:
         yield Hit(
             location=Location(path=checkpoint.path, step=step),
-            message=f"global_step is {step} and max_steps is {last}",
+            message=f"global_step is {step:,} and max_steps is {last:,}",
             evidence={"global_step": step, "max_steps": last},
             fix="update the trainer",
         )

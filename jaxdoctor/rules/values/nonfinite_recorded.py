@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxdoctor.facts.checkpoint import Checkpoint
 from jaxdoctor.facts.finding import Hit, Location, Severity
+from jaxdoctor.facts.text import agreed, counted
 from jaxdoctor.rules.rule import Hits, rule
 
 COUNTS = frozenset({"total_notfinite", "notfinite_count"})
@@ -38,7 +39,7 @@ def nonfinite_recorded(checkpoint: Checkpoint) -> Hits:
     ## Example
 
     ```text
-    JD302 warning nonfinite-recorded: 12 updates were not finite and were thrown away
+    JD302 warning nonfinite-recorded: 12 updates were not finite and thrown away
     ```
 
     ## Sources
@@ -47,9 +48,11 @@ def nonfinite_recorded(checkpoint: Checkpoint) -> Hits:
     """
     for counter in checkpoint.counters:
         if counter.name in COUNTS and counter.value > 0:
+            count = int(counter.value)
+            were = agreed(count, "was", "were")
             yield Hit(
                 location=Location(path=checkpoint.path, leaf=counter.path, step=checkpoint.step),
-                message=f"{counter.value} updates were not finite and were thrown away",
+                message=f"{counted(count, 'update')} {were} not finite and thrown away",
                 evidence={"count": counter.value},
             )
     for name in _metrics(checkpoint.metadata):

@@ -14,7 +14,7 @@ def test_an_average_that_was_not_restored_is_told():
 
     assert finding.severity is Severity.WARNING
     assert finding.message == (
-        "ema/num_updates fell from 1800 to 700 while the run went from step 2000 to 3000"
+        "ema/num_updates fell from 1,800 to 700 while the run went from step 2,000 to 3,000"
     )
     assert finding.fix.endswith("train on from run/2000")
 

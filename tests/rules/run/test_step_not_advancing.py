@@ -19,7 +19,7 @@ def test_one_global_step_in_two_folders_is_told():
 def test_counters_that_stand_still_are_told():
     (finding,) = judged(step_not_advancing, counts("step", [1000, 1000]))
 
-    assert finding.message == "step stays at 1000 from run/1000 to run/2000"
+    assert finding.message == "step stays at 1,000 from run/1000 to run/2000"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ def test_rejected_updates_are_told():
     (finding,) = judged(nonfinite_recorded, saved)
 
     assert finding.severity is Severity.WARNING
-    assert finding.message == "12 updates were not finite and were thrown away"
+    assert finding.message == "12 updates were not finite and thrown away"
 
 
 def test_no_rejected_update_is_healthy():
