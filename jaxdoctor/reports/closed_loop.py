@@ -117,8 +117,8 @@ def _varied(loop: ClosedLoop) -> Iterator[str]:
     auto = loop.auto_reset
     if auto is not None:
         yield (
-            f"with the auto-reset of training, {auto.masked} ends by NaN were masked in {auto.rows} rows of "
-            f"{auto.steps} steps, and {counted(auto.left, 'row')} stayed not finite"
+            f"with the auto-reset of training, {auto.masked:,} ends by NaN were masked in {auto.rows:,} rows "
+            f"of {auto.steps:,} steps, and {counted(auto.left, 'row')} stayed not finite"
         )
     if loop.open_loop:
         told = [f"{one.failed} of {one.replays} at {one.precision}" for one in loop.open_loop]

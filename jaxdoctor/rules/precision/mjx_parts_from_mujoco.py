@@ -57,8 +57,8 @@ def mjx_parts_from_mujoco(outcome: Outcome) -> Hits:
     yield Hit(
         location=Location(path=outcome.subject, leaf=parting.field, step=parting.worst[0][0]),
         message=(
-            f"{parting.parted} of {parting.steps} steps differ between MJX at x64 and MuJoCo in C, by up to "
-            f"{100 * parting.error:.2g} % of the change in velocity{field}{left}"
+            f"{parting.parted:,} of {parting.steps:,} steps differ between MJX at x64 and MuJoCo in C, by up "
+            f"to {100 * parting.error:.2g} % of the change in velocity{field}{left}"
         ),
         evidence={
             "steps": parting.steps,

@@ -40,7 +40,7 @@ def reference_warns(outcome: Outcome) -> Hits:
     """
     if outcome.verdict is Verdict.MODEL or not outcome.in_c.warnings:
         return
-    warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.in_c.warnings.items()))
+    warned = ", ".join(f"{name} {count:,} times" for name, count in sorted(outcome.in_c.warnings.items()))
     yield Hit(
         location=Location(path=outcome.subject),
         message=f"MuJoCo in C and float64 warns of {warned} on the same states and controls",

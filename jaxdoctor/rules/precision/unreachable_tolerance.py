@@ -36,7 +36,7 @@ def unreachable_tolerance(outcome: Outcome) -> Hits:
     ## Example
 
     ```text
-    JD218 note unreachable-tolerance: 120 of 6400 steps take all 50 iterations of the solver without
+    JD218 note unreachable-tolerance: 120 of 6,400 steps take all 50 iterations of the solver without
     reaching tolerance 1e-08; a step takes 3.1 on average
     ```
 
@@ -51,8 +51,9 @@ def unreachable_tolerance(outcome: Outcome) -> Hits:
     yield Hit(
         location=Location(path=outcome.subject),
         message=(
-            f"{solver.at_limit} of {solver.steps} steps take all {solver.limit} iterations of the solver "
-            f"without reaching tolerance {solver.tolerance:.0e}; a step takes {solver.mean:.2g} on average"
+            f"{solver.at_limit:,} of {solver.steps:,} steps take all {solver.limit:,} iterations of the "
+            f"solver without reaching tolerance {solver.tolerance:.0e}; a step takes "
+            f"{solver.mean:.2g} on average"
         ),
         evidence={
             "steps": solver.steps,

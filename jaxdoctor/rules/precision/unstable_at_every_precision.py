@@ -57,7 +57,7 @@ def unstable_at_every_precision(outcome: Outcome) -> Hits:
         return
     if x64.episodes is not None and x64.episodes.part is not None and x64.episodes.part.is_the_policys:
         return  # JD234 tells
-    warned = ", ".join(f"{name} {count} times" for name, count in sorted(outcome.in_c.warnings.items()))
+    warned = ", ".join(f"{name} {count:,} times" for name, count in sorted(outcome.in_c.warnings.items()))
     yield Hit(
         location=Location(path=outcome.subject, leaf=x64.first_bad_field, step=outcome.first_bad_step(x64)),
         message=(

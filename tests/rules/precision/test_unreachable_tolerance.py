@@ -21,7 +21,7 @@ def test_steps_at_the_limit_are_counted():
     (finding,) = unreachable_tolerance.judge(solved(120))
 
     assert finding.message == (
-        "120 of 6400 steps take all 50 iterations of the solver without reaching tolerance 1e-08; "
+        "120 of 6,400 steps take all 50 iterations of the solver without reaching tolerance 1e-08; "
         "a step takes 3.1 on average"
     )
     assert finding.fix == 'tolerance="1e-6"'
