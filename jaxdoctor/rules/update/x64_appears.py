@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxdoctor.facts.cure import NOT_TRIED
 from jaxdoctor.facts.finding import Hit, Severity
 from jaxdoctor.facts.signature import Signature
 from jaxdoctor.rules.rule import Hits, rule
@@ -50,12 +51,12 @@ def x64_appears(signature: Signature) -> Hits:
                 f"{signature.context}"
             ),
             evidence={"leaves": [each.path for each in leaves], "setting": signature.setting},
-            fix="give the leaf a dtype where the state is made, or trace and train without x64",
+            fix=f"give the leaf a dtype where the state is made, or trace and train without x64{NOT_TRIED}",
         )
     for site in signature.wide_sites:
         yield Hit(
             location=signature.location(site=site),
             message=f"{site.dtype_from} becomes {site.dtype_to}{site.cause}{signature.context}",
             evidence={"from": site.dtype_from, "to": site.dtype_to, "through": list(site.through)},
-            fix=f"at {site.place}, name the dtype",
+            fix=f"at {site.place}, name the dtype{NOT_TRIED}",
         )
